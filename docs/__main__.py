@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from docs import api_page, catalogue, trouble_page, validation_page
+from docs import api_page, catalogue, fault_page, validation_page
 from sim.base.files.whole_file import write_whole
 from sim.registry import one_sentence
 
@@ -10,7 +10,7 @@ MADE = {
     "algorithms.md": catalogue.page,
     "api.md": api_page.page,
     "validation.md": validation_page.page,
-    "what-if.md": trouble_page.page,
+    "what-if.md": fault_page.page,
 }
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ class Answer(NamedTuple):
 
 
 _NOW = {
+    "scenario": "plan",
     "trouble": "fault",
     "id": "algorithm-id",
     "again": "retry-failed",

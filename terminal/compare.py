@@ -7,41 +7,41 @@ import click
 
 from ops.lab.crossovers import crossovers
 from ops.libraries.nccl.layers import expected_error
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import Run
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import parts
-from terminal.shared.options import MACHINE_ALONE, NETWORKS, RANKS, SIZE, TOPOLOGY, TROUBLE, asks
+from terminal.shared.options import FAULT, MACHINE_ALONE, NETWORKS, RANKS, SIZE, TOPOLOGY, asks
 
 
 @command
 @click.argument("algorithms", nargs=-1, metavar="COLLECTIVE.ALGORITHM[:key=value,…]...")
-@asks(*MACHINE_ALONE, TOPOLOGY, *NETWORKS, *SIZE, *RANKS, *TROUBLE)
-def compare(request: Request, algorithms: tuple[str, ...]) -> Answer:
+@asks(*MACHINE_ALONE, TOPOLOGY, *NETWORKS, *SIZE, *RANKS, *FAULT)
+def compare(plan: Plan, algorithms: tuple[str, ...]) -> Answer:
     """Which of several algorithms is fastest here, from which size on, and why; on several networks too."""
-    requests = [replace(request, against=""), *request.others()]
-    if len(algorithms) * len(requests) < 2 or not algorithms:
+    plans = [replace(plan, against=""), *plan.others()]
+    if len(algorithms) * len(plans) < 2 or not algorithms:
         raise InputError("nothing to compare is given: name two algorithms or more, like allreduce.ring allreduce.nvls")
     if len(set(algorithms)) < len(algorithms):
         raise InputError("an algorithm is given twice: name each once, or give one of them other parameters")
     rows: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
-    for each in requests:
+    for each in plans:
         machine = each.topology()
         several = {spec: each.of(spec).prepare(machine) for spec in algorithms}
-        on = {"network": each.network} if len(requests) > 1 else {}
+        on = {"network": each.network} if len(plans) > 1 else {}
         rows += [{**_row(spec, prepared.run()), **on} for spec, prepared in several.items()]
         sized = any(prepared.work.sized for prepared in several.values())
-        if sized and not each.trouble:
+        if sized and not each.fault:
             crossed = crossovers(several)
             changes += [{"below": c.below, "above": c.above, "size_bytes": c.size, **on} for c in crossed]
     best = min(rows, key=lambda row: row["time_s"])
     data = {
-        "machine": machine.name if len(requests) == 1 else replace(request, network="").topology().name,
+        "machine": machine.name if len(plans) == 1 else replace(plan, network="").topology().name,
         "ranks": several[algorithms[0]].work.n,
-        "size_bytes": request.bytes if sized else 0,
+        "size_bytes": plan.bytes if sized else 0,
         "runs": rows,
         "winner": best["algorithm"],
         "crossovers": changes,

@@ -6,8 +6,8 @@ import click
 
 from ops.diagnosis import Diagnosis, RingRank, ordered
 from ops.diagnosis import diagnose as look_at
-from ops.request import Request
-from ops.request.notation import entries
+from ops.plan import Plan
+from ops.plan.notation import entries
 from sim.units import fmt_bandwidth, fmt_time
 from terminal import DONE, Answer, command
 from terminal.shared.lab import table
@@ -16,10 +16,10 @@ from terminal.shared.options import MACHINE_ALONE, asks
 
 @command
 @asks(click.argument("topology", required=False, metavar="[FILE]"), *MACHINE_ALONE)
-def diagnose(request: Request) -> Answer:
+def diagnose(plan: Plan) -> Answer:
     """The best order of ranks for a ring, the cables that matter most to it, and how every GPU is joined to others."""
-    diagnosis = look_at(request)
-    spec = entries(ordered(request, diagnosis.order).edits)[-1] if diagnosis.order != tuple(range(diagnosis.n)) else ""
+    diagnosis = look_at(plan)
+    spec = entries(ordered(plan, diagnosis.order).edits)[-1] if diagnosis.order != tuple(range(diagnosis.n)) else ""
     lines = [
         f"{diagnosis.machine}: {diagnosis.n} GPUs, a ring of all takes {fmt_time(diagnosis.time)} for 64 MiB",
         *_order(diagnosis, spec),

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import click
 
 from ops.formats import SCHEDULE_FORMATS, write_schedule
-from ops.request import Request
-from ops.request.notation import assignments
+from ops.plan import Plan
+from ops.plan.notation import assignments
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.formats import FORMATS, write_topology
@@ -28,10 +28,10 @@ from terminal.shared.types import ASSIGNMENT
     help="an option of the format, like size=1MiB",
 )
 @click.option("-o", "--output", type=TO_WRITE, metavar="FILE", help="where to write; the terminal if left out")
-def export(request: Request, to: str, options: tuple[str, ...], output: str | None) -> Answer:
+def export(plan: Plan, to: str, options: tuple[str, ...], output: str | None) -> Answer:
     """Write a machine or a schedule in another format."""
     format_name, exported = _writer(to)
-    name, text = exported(request, format_name, assignments(",".join(options), f"{format_name}, --option"))
+    name, text = exported(plan, format_name, assignments(",".join(options), f"{format_name}, --option"))
     data = {"name": name, "format": format_name, "file": output, "bytes": len(text.encode())}
     if output is None:
         return Answer(DONE, data | {"text": text}, text.rstrip("\n"))
@@ -39,27 +39,27 @@ def export(request: Request, to: str, options: tuple[str, ...], output: str | No
     return Answer(DONE, data, f"{name} is written to {output} as {format_name}, {data['bytes']:,} bytes")
 
 
-Exported = Callable[[Request, str, dict[str, str]], tuple[str, str]]
+Exported = Callable[[Plan, str, dict[str, str]], tuple[str, str]]
 """From what is asked for, the format's name and its options to what was written: its name and text."""
 
 
-def _machine(request: Request, format_name: str, options: dict[str, str]) -> tuple[str, str]:
-    if request.algorithm or request.schedule or request.python:
+def _machine(plan: Plan, format_name: str, options: dict[str, str]) -> tuple[str, str]:
+    if plan.algorithm or plan.schedule or plan.python:
         raise InputError(f"{format_name} holds machines, not schedules: leave out the algorithm, or choose msccl_xml")
-    if request.ranks or request.root or request.settings:
+    if plan.ranks or plan.root or plan.settings:
         raise InputError("--ranks, --root and --set are for schedules: a machine is written whole, leave them out")
-    if not (request.machine or request.capture):
+    if not (plan.machine or plan.capture):
         raise InputError("a machine must be given once: add either --machine NAME or the file of a topology")
-    machine = request.topology()
+    machine = plan.topology()
     return machine.name, write_topology(machine, format_name, **options)
 
 
-def _schedule(request: Request, format_name: str, options: dict[str, str]) -> tuple[str, str]:
-    machine = request.topology() if request.machine or request.capture else None
-    if machine is not None and not (request.algorithm or request.schedule or request.python):
+def _schedule(plan: Plan, format_name: str, options: dict[str, str]) -> tuple[str, str]:
+    machine = plan.topology() if plan.machine or plan.capture else None
+    if machine is not None and not (plan.algorithm or plan.schedule or plan.python):
         raise InputError(f"{format_name} holds schedules, not machines: name an algorithm, or choose ringside_yaml")
-    work = request.work(machine)
-    refuse_needless(request, work)
+    work = plan.work(machine)
+    refuse_needless(plan, work)
     return work.name, write_schedule(work.schedule, format_name, machine=machine, **options)
 
 

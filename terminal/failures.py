@@ -1,7 +1,7 @@
 """`failures`: what losing a cable costs."""
 
 from ops.lab.sensitivity import failures as losses_of
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import fmt_time
 from terminal import DONE, Answer, command
 from terminal.shared.lab import FIGURE, draw, table
@@ -13,9 +13,9 @@ from terminal.shared.swings import described, title
 @command
 @asks(*ONE)
 @takes(*FIGURE)
-def failures(request: Request, figure: str | None) -> Answer:
+def failures(plan: Plan, figure: str | None) -> Answer:
     """What the run takes without each cable it uses, when what crossed it goes another way."""
-    plain, losses = losses_of(prepare(request), progress=Bar("cables"))
+    plain, losses = losses_of(prepare(plan), progress=Bar("cables"))
     time = plain.time
     draw(figure, lambda charts: charts.failures(time, losses, title(plain)))
     body = [[x.name, fmt_time(x.time), f"{x.time / time:.3g} x"] for x in losses if x.time is not None]

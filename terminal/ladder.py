@@ -9,7 +9,7 @@ import click
 from ops.formats import read_schedule, schedule_text, write_schedule
 from ops.ladder import TASKS, LadderTask, described
 from ops.ladder import ladder as tasks
-from ops.request.python_file import algorithm_of_file, python_file
+from ops.plan.python_file import algorithm_of_file, python_file
 from ops.sketch import written
 from ops.sketch.as_python import as_python
 from sim.base.files.whole_file import write_whole

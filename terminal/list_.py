@@ -14,7 +14,7 @@ from ops.registry import ALGORITHMS
 from ops.workloads import WORKLOADS
 from sim.errors import InputError
 from sim.faults.edits import EDITS
-from sim.faults.kinds import TROUBLES
+from sim.faults.kinds import FAULTS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter, written
@@ -83,7 +83,7 @@ SECTIONS: dict[str, Callable[[], list[_Entry]]] = {
     "collectives": _collectives,
     "algorithms": _algorithms,
     "machines": partial(_functions, MACHINES),
-    "troubles": partial(_functions, TROUBLES),
+    "faults": partial(_functions, FAULTS),
     "formats": _formats,
     "workloads": _workloads,
     "libraries": _libraries,
@@ -100,7 +100,7 @@ SECTIONS: dict[str, Callable[[], list[_Entry]]] = {
     help="of algorithms: only what this library has, under its own names",
 )  # fmt: skip
 def list_(what: str | None, library: str | None) -> Answer:
-    """What there is, from the registries: collectives, algorithms, machines, troubles, formats, workloads, or all.
+    """What there is, from the registries: collectives, algorithms, machines, faults, formats, workloads, or all.
 
     The libraries, too, whose rules choose algorithms for programs, the networks that join hosts, and edits of machines.
     """
@@ -108,6 +108,8 @@ def list_(what: str | None, library: str | None) -> Answer:
         if what not in (None, "algorithms"):
             raise InputError(f"--library chooses among algorithms, not {what}: leave one of them out")
         return _of_library(library)
+    if what == "troubles":
+        raise InputError("the list of troubles is called faults now: write list faults")
     if what is not None and what not in SECTIONS:
         raise InputError(f"there is no list of {what[:40]!r}: choose from {', '.join(SECTIONS)}")
     sections = {name: SECTIONS[name]() for name in ([what] if what else SECTIONS)}

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import click
 
+from ops.plan import Plan
 from ops.programs import run_program
-from ops.request import Request
 from sim.base.files.whole_file import write_whole
 from terminal import Answer, command
 from terminal.shared.launched.line import LaunchCommand
@@ -21,7 +21,7 @@ from terminal.shared.types import WHOLE
 @asks(*MACHINE, machine=False)
 @with_options
 def mpi(
-    request: Request,
+    plan: Plan,
     script: str,
     args: tuple[str, ...],
     ranks: int,
@@ -37,10 +37,10 @@ def mpi(
     behind the script, all that is no option of this command, or one that stands twice, and everything after --. The
     machine is switch:ranks=N if none is named.
     """
-    if not (request.machine or request.capture):
-        request = replace(request, machine=f"switch:ranks={max(2, ranks)}")
+    if not (plan.machine or plan.capture):
+        plan = replace(plan, machine=f"switch:ranks={max(2, ranks)}")
     outcome = run_program(
-        script, request.topology(), ranks, list(args), library=library,
+        script, plan.topology(), ranks, list(args), library=library,
         forced=dict(map(forced_algorithm, algorithms)), eager=eager, history=opened is not None, echo=echoes(),
     )  # fmt: skip
     if trace is not None:

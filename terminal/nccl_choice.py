@@ -8,8 +8,8 @@ from ops.libraries.nccl.choice import NcclChoice, choose, nccl_options, work_of
 from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.releases import NEWEST
 from ops.libraries.nccl.tuner import Candidate
-from ops.request import Request
-from ops.request.notation import assignments
+from ops.plan import Plan
+from ops.plan.notation import assignments
 from ops.run import execute
 from sim.placement import placement_of
 from sim.topology import Topology
@@ -40,11 +40,11 @@ from terminal.shared.types import ASSIGNMENT, SIZE
     help="bytes as nccl-tests counts them, like 64MiB; several allowed",
 )
 @click.option("--collective", default="allreduce", metavar="NAME", help="allreduce if left out")
-def nccl_choice(request: Request, sizes: tuple[int, ...], collective: str) -> Answer:
+def nccl_choice(plan: Plan, sizes: tuple[int, ...], collective: str) -> Answer:
     """The algorithm and protocol NCCL takes here, its prediction for all of them, and the rings it builds."""
-    machine = request.topology()
-    options = nccl_options(assignments(request.settings, "--set"), "nccl-choice")
-    ranks = machine.taking_part(request.ranks)
+    machine = plan.topology()
+    options = nccl_options(assignments(plan.settings, "--set"), "nccl-choice")
+    ranks = machine.taking_part(plan.ranks)
     choices = [
         choose(machine, collective, size, ranks, options=options)
         for size in sizes or [1 << k for k in range(10, 34, 3)]

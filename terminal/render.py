@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ops.request import Request
+from ops.plan import Plan
 from ops.run.part import FULL, shown
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
@@ -39,7 +39,7 @@ from ui.files import exports
 @click.option("--language", type=LANGUAGE, default="en", metavar="CODE", help="of the words in it")
 @click.option("--theme", type=click.Choice(["light", "dark"]), help="the paper; light if left out")
 @click.option("--dark", is_flag=True, help="the same as --theme dark")
-def render(request: Request, output: str, view: str, language: str, theme: str | None, **drawn: Any) -> Answer:
+def render(plan: Plan, output: str, view: str, language: str, theme: str | None, **drawn: Any) -> Answer:
     """Write a run as a film, a picture, a page that plays offline, a trace or a schedule."""
     ending = ending_of(output, list(exports.EXPORTS))
     if drawn["dark"] and theme == "light":
@@ -47,8 +47,8 @@ def render(request: Request, output: str, view: str, language: str, theme: str |
     drawn["dark"] = drawn["dark"] or theme == "dark"
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)
     shot.check(ending)
-    outcome = carried_out(request, history=True, written=FULL)
-    data = exports.render(shown(outcome), ending, replace(shot, request=request))
+    outcome = carried_out(plan, history=True, written=FULL)
+    data = exports.render(shown(outcome), ending, replace(shot, plan=plan))
     write_whole(output, data)
     data_of_run = facts(outcome) | {"file": output, "bytes": len(data), "kind": exports.EXPORTS[ending].title}
     text = f"{outcome.work.name} is in {output}: {exports.EXPORTS[ending].title}, {len(data):,} bytes"

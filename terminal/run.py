@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import Run
 from sim.base.files.whole_file import write_whole
 from sim.errors import first_few
@@ -36,14 +36,14 @@ SHOWN = 8
 )
 @click.option("--unfolded", is_flag=True, help="simulate every rank, though all may do and see the same")
 @click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write everything that happened to a file")
-def run(request: Request, trace: str | None, unfolded: bool) -> Answer:
+def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     """Prove a collective and time it on a machine; ranks that are all alike are simulated once."""
     begun = time.perf_counter()
-    kind = kind_of(request) if request.dtype or request.op else None
-    placed = _placed(request)
+    kind = kind_of(plan) if plan.dtype or plan.op else None
+    placed = _placed(plan)
     every = unfolded or trace is not None or kind is not None
-    outcome = carried_out(request, history=trace is not None, written=math.inf if every else 0)
-    numbers = check(request, outcome, *kind) if kind else None
+    outcome = carried_out(plan, history=trace is not None, written=math.inf if every else 0)
+    numbers = check(plan, outcome, *kind) if kind else None
     if trace is not None:
         write_whole(trace, outcome.trace.to_json())
     data = facts(outcome) | placed | ({"numbers": numbers} if numbers else {}) | PROMPT | dict(outcome.real)
@@ -52,16 +52,16 @@ def run(request: Request, trace: str | None, unfolded: bool) -> Answer:
     return Answer(DONE if right else NO, data, _text(data, outcome))
 
 
-def _placed(request: Request) -> dict[str, Any]:
+def _placed(plan: Plan) -> dict[str, Any]:
     """Where blocks of unequal size stand in their buffer, if that is told."""
-    displs = request.displacements()
-    return {"displs_bytes": displs, "extent_bytes": extent(request.block_bytes, displs)} if displs else {}
+    displs = plan.displacements()
+    return {"displs_bytes": displs, "extent_bytes": extent(plan.block_bytes, displs)} if displs else {}
 
 
 def _text(data: dict[str, Any], outcome: Run) -> str:
     load = f", {fmt_size(data['size_bytes'])}" if data["size_bytes"] else ""
     head = f"{_called(outcome)} on {data['machine']}: {data['ranks']} ranks{load}"
-    lines = [*_rows(data, outcome).items(), *(("trouble", _trouble(hit)) for hit in data["troubles"])]
+    lines = [*_rows(data, outcome).items(), *(("fault", _fault(hit)) for hit in data["faults"])]
     notes = [f"note: {note}" for note in outcome.topology.assumed]
     return "\n".join([head, *(f"  {name:11} {value}" for name, value in lines), *notes])
 
@@ -105,7 +105,7 @@ def _rows(data: dict[str, Any], outcome: Run) -> dict[str, str]:
     return rows
 
 
-def _trouble(hit: dict[str, Any]) -> str:
+def _fault(hit: dict[str, Any]) -> str:
     if not hit["transfers"]:
-        return f"{hit['trouble']} bore on nothing"
-    return f"{hit['trouble']} bore on {hit['transfers']:,} transfers, on one for {fmt_time(hit['longest_s'])}"
+        return f"{hit['fault']} bore on nothing"
+    return f"{hit['fault']} bore on {hit['transfers']:,} transfers, on one for {fmt_time(hit['longest_s'])}"

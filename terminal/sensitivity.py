@@ -4,7 +4,7 @@ import click
 
 from ops.lab.sensitivity import By
 from ops.lab.sensitivity import sensitivity as swings_of
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import fmt_time
 from terminal import DONE, Answer, command
 from terminal.shared.lab import FIGURE, draw, table
@@ -24,9 +24,9 @@ from terminal.shared.types import NUMBER
 )
 @click.option("--factor", type=NUMBER, default="2", metavar="X", help="how much slower and faster")
 @takes(*FIGURE)
-def sensitivity(request: Request, by: By, factor: float, figure: str | None) -> Answer:
+def sensitivity(plan: Plan, by: By, factor: float, figure: str | None) -> Answer:
     """Which link's bandwidth or latency matters most: the run again with each slower and faster."""
-    plain, swings = swings_of(prepare(request), factor=factor, by=by, progress=Bar("changes"))
+    plain, swings = swings_of(prepare(plan), factor=factor, by=by, progress=Bar("changes"))
     time = plain.time
     draw(figure, lambda charts: charts.tornado(time, swings, factor, title(plain)))
     head = ["", f"{factor:g} x slower", f"{factor:g} x faster"]

@@ -1,4 +1,4 @@
-"""`site`: all scenes as pages that need no server."""
+"""`site`: all examples as pages that need no server."""
 
 from pathlib import Path
 
@@ -8,18 +8,18 @@ from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.progress import Bar
 from ui.files import site as pages
 from ui.lessons import LESSONS
-from ui.scene.gallery import exhibits
+from ui.plan.gallery import exhibits
 
 
 @command(kind=BatchCommand)
 @click.argument("folder", metavar="DIR")
 @click.option("--address", default=pages.ADDRESS, metavar="URL", help="where links to the dashboard lead")
 def site(folder: str, address: str) -> Answer:
-    """Write every scene, the lessons and the story as pages that play anywhere, scenes with picture and files."""
+    """Write every example, the lessons and the story as pages that play anywhere, examples with picture and files."""
     path = Path(folder)
     pages.check(path, address)
-    scenes = exhibits()
-    count = pages.write(path, scenes, Bar("scenes"), address, [*LESSONS])
-    data = {"folder": folder, "scenes": len(scenes), "lessons": len(LESSONS), "files": count}
-    words = f"{len(scenes)} scenes, {len(LESSONS)} lessons and the story are in {folder}"
+    examples = exhibits()
+    count = pages.write(path, examples, Bar("examples"), address, [*LESSONS])
+    data = {"folder": folder, "scenes": len(examples), "lessons": len(LESSONS), "files": count}
+    words = f"{len(examples)} examples, {len(LESSONS)} lessons and the story are in {folder}"
     return Answer(DONE, data, f"{words}: {count} files, begin with index.html")

@@ -24,7 +24,7 @@ from terminal.shared.progress import Bar
 @click.option("--grid", "file", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each")
 @click.option(
     "--fault",
-    "trouble",
+    "fault",
     multiple=True,
     metavar="SPEC",
     help="KIND:key=value,…, several with `;` between, or none; each is a point",
@@ -37,7 +37,7 @@ from terminal.shared.progress import Bar
 def sweep(
     grid: Grid,
     file: str | None,
-    trouble: tuple[str, ...],
+    fault: tuple[str, ...],
     seeds: str,
     output: str,
     jobs: int,
@@ -47,7 +47,7 @@ def sweep(
     """Run a whole grid of what-ifs into a Parquet table; started again, it goes on where it stopped."""
     if Path(output).suffix != ".parquet":
         raise InputError(f"{output[:80]} does not end in .parquet: a sweep is a Parquet table")
-    grid = replace(grid, troubles=trouble, seeds=split(seeds))
+    grid = replace(grid, faults=fault, seeds=split(seeds))
     grid = grid if file is None else _from_file(file, grid)
     done = swept(grid, Path(output), jobs=jobs, dask=dask, again=retry_failed, progress=Bar("cells"))
     data = {

@@ -7,7 +7,7 @@ import click
 
 from ops.lab.synthesis.synthesize import SearchResult
 from ops.lab.synthesis.synthesize import synthesize as searched_for
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import execute
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
@@ -43,7 +43,7 @@ from terminal.shared.types import SIZE, WHOLE
 @click.option(
     "-o", "--output", type=TO_WRITE, metavar="FILE", help="also write it: .xml for MSCCL, or any ending `render` knows"
 )
-def synthesize(request: Request, collective: str, seeds: int, output: str | None) -> Answer:
+def synthesize(plan: Plan, collective: str, seeds: int, output: str | None) -> Answer:
     """Search for a schedule that suits this machine, and compare it with the bound and with what is known.
 
     COLLECTIVE is allgather, reduce_scatter or allreduce.
@@ -52,7 +52,7 @@ def synthesize(request: Request, collective: str, seeds: int, output: str | None
         _ending(output)
     if not 1 <= seeds <= 1000:
         raise InputError(f"--seeds {seeds} is not between 1 and 1000: 4 are enough for most")
-    result = searched_for(replace(request, algorithm=collective), seeds=seeds, progress=Bar("schedules"))
+    result = searched_for(replace(plan, algorithm=collective), seeds=seeds, progress=Bar("schedules"))
     data = _facts(result)
     if output is not None:
         _write(output, result)

@@ -2,7 +2,7 @@
 
 import click
 
-from ops.request import Request
+from ops.plan import Plan
 from ops.run.budget import expect_pairs
 from sim.topology.path_classes import describe
 from sim.units import fmt_bandwidth, fmt_time
@@ -12,11 +12,11 @@ from terminal.shared.options import MACHINE_ALONE, asks
 
 @command
 @asks(click.argument("topology", required=False, metavar="[FILE]"), *MACHINE_ALONE)
-def topology(request: Request) -> Answer:
+def topology(plan: Plan) -> Answer:
     """The devices, links and classes of pairs of a machine; FILE is a capture in any format of `list formats`."""
-    machine = request.topology()
+    machine = plan.topology()
     expect_pairs(machine.name, len(machine.devices))
-    data = describe(machine) | {"differs": request.differences()}
+    data = describe(machine) | {"differs": plan.differences()}
     kinds: dict[tuple[str, float, float], int] = {}
     for link in machine.links:
         alike = (link.kind, link.bandwidth, link.latency)

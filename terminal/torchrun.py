@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import click
 
+from ops.plan import Plan
 from ops.programs.pytorch import run_torch
 from ops.programs.pytorch.gpus import EFFICIENCY, Compute, LayerTimes, roofline
 from ops.programs.runtime.steps import training_step
-from ops.request import Request
 from ops.training.layers import parse_layers
 from sim.base.files.textfile import Expected, read_text
 from sim.base.files.whole_file import write_whole
@@ -53,7 +53,7 @@ from terminal.shared.types import WHOLE
 @asks(*MACHINE, machine=False)
 @with_options
 def torchrun(
-    request: Request,
+    plan: Plan,
     script: str,
     args: tuple[str, ...],
     per_node: int,
@@ -74,8 +74,8 @@ def torchrun(
     ARGs are what it finds in sys.argv, as for `mpi`. The machine is a switch with a GPU per process if none is named;
     a machine with a parameter `hosts` has as many as --nnodes says, unless its own are given.
     """
-    request = replace(request, machine=_machine(request, per_node, nodes))
-    machine = request.topology()
+    plan = replace(plan, machine=_machine(plan, per_node, nodes))
+    machine = plan.topology()
     if not 0 <= interference < 1:
         raise InputError(f"--interference {interference:g} is no share of a speed: give 0 or more and less than 1")
     if layers is not None and gpu is not None:
@@ -92,13 +92,13 @@ def torchrun(
     return answer(outcome, opened)
 
 
-def _machine(request: Request, per_node: int, nodes: int) -> str:
+def _machine(plan: Plan, per_node: int, nodes: int) -> str:
     """The machine's spec, with as many hosts as nodes where it leaves that open."""
-    if request.capture:
-        return request.machine
-    if not request.machine:
+    if plan.capture:
+        return plan.machine
+    if not plan.machine:
         return f"switch:ranks={max(2, per_node)}" if nodes == 1 else f"nodes:nodes={nodes},gpus={per_node}"
-    name = request.machine
+    name = plan.machine
     if nodes > 1 and name in MACHINES and "hosts" in parameters(MACHINES[name]):
         return f"{name}:hosts={nodes}"
     return name

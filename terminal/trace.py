@@ -2,7 +2,7 @@
 
 import click
 
-from ops.request import Request
+from ops.plan import Plan
 from ops.run.part import FULL, shown
 from sim.base.files.whole_file import write_whole
 from sim.trace.chrome_trace import to_perfetto
@@ -15,9 +15,9 @@ from terminal.shared.options import RUN, asks, carried_out
 @command
 @asks(*RUN)
 @click.option("-o", "--output", type=TO_WRITE, metavar="FILE.json", required=True, help="where the trace goes")
-def trace(request: Request, output: str) -> Answer:
+def trace(plan: Plan, output: str) -> Answer:
     """Write a run for ui.perfetto.dev: who sends and receives when, and how full every link is."""
-    outcome = carried_out(request, history=True, written=FULL)
+    outcome = carried_out(plan, history=True, written=FULL)
     text = to_perfetto(shown(outcome))
     write_whole(output, text)
     data = facts(outcome) | {"file": output, "bytes": len(text)}

@@ -9,7 +9,7 @@ from ops.libraries.nccl.layers import Pace, family_of
 from ops.measured.comparison import Compared, Outside, compare_table, forced, verdict, winners
 from ops.measured.files import place, read_all
 from ops.measured.rows import Table
-from ops.request.notation import assignments
+from ops.plan.notation import assignments
 from sim.errors import InputError
 from sim.placement import placement_of
 from sim.topology import Topology
@@ -60,8 +60,8 @@ def validate(
     measured, strange = read_all(files)  # all are read before one is run
     outside = [Outside(name, 0, why) for name, why in strange]
     tables: list[dict[str, Any]] = []
-    where, request = placement_word(placement or ""), read(own, machine=False)
-    machine = request.topology() if request.capture else request.machine
+    where, plan = placement_word(placement or ""), read(own, machine=False)
+    machine = plan.topology() if plan.capture else plan.machine
     refused: InputError | None = None
     for table in measured:
         try:

@@ -7,8 +7,8 @@ import click
 
 from ops.collectives import COLLECTIVES
 from ops.formats import check_schedule, recognise, schedule_text
-from ops.request.notation import assignments
-from ops.request.python_file import python_file
+from ops.plan.notation import assignments
+from ops.plan.python_file import python_file
 from sim.errors import InputError
 from sim.schedule.verify import Verdict
 from sim.schedule.verify import verify as verdict_on
@@ -31,9 +31,9 @@ def verify(algorithm: str | None, ranks: int | None, **words: Any) -> Answer:
         name, verdict, what, release = file, _judged(file, words), "", None
         n = verdict.ranks or None
     else:
-        request = read(words, machine=False)
-        work = request.work()
-        refuse_needless(request, work)
+        plan = read(words, machine=False)
+        work = plan.work()
+        refuse_needless(plan, work)
         n, release = work.schedule.n, work.settings.get("release")
         name, verdict, what = work.name, verdict_on(work.schedule), f" for {n} ranks"
     data: dict[str, Any] = {"verdict": verdict.verdict, "reason": verdict.reason}

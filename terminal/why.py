@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from ops.request import Request
-from ops.request.notation import differences
+from ops.plan import Plan
+from ops.plan.notation import differences
 from sim.errors import InputError
 from sim.units import fmt_size
 from terminal import DONE, NO, Answer, command
@@ -21,14 +21,14 @@ from terminal.shared.options import RUN, asks, carried_out
     metavar="CHANGES",
     help="a run beside it and what that does otherwise, like machine=dgx_h100;size=1MiB",
 )
-def why(request: Request, against: str | None) -> Answer:
+def why(plan: Plan, against: str | None) -> Answer:
     """Where the time of a run went, part by part; beside another run, what makes the difference."""
-    outcomes = [carried_out(request)]
+    outcomes = [carried_out(plan)]
     if against is not None:
         changes = differences(against)
         if len(changes) != 1:
             raise InputError(f"--compare-to {against[:40]!r} is not one run: write it like machine=dgx_h100;size=1MiB")
-        outcomes.append(carried_out(request.changed(changes[0])))
+        outcomes.append(carried_out(plan.changed(changes[0])))
     rows = [facts(outcome) | parts(outcome) for outcome in outcomes]
     data = rows[0] | ({"against": rows[1]} if against is not None else {})
     lines = [_title(row) for row in rows] + parts_table(rows)
@@ -37,5 +37,5 @@ def why(request: Request, against: str | None) -> Answer:
 
 def _title(row: dict[str, Any]) -> str:
     load = f", {fmt_size(row['size_bytes'])}" if row["size_bytes"] else ""
-    troubles = "".join(f", {hit['trouble']}" for hit in row["troubles"])
-    return f"{row['algorithm']} on {row['machine']}: {row['ranks']} ranks{load}{troubles}"
+    faults = "".join(f", {hit['fault']}" for hit in row["faults"])
+    return f"{row['algorithm']} on {row['machine']}: {row['ranks']} ranks{load}{faults}"

@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from ops.communicators.records import Span
-from ops.request.scenario import LARGEST
-from ops.request.training import TrainingRequest, from_yaml, to_yaml
+from ops.plan.plan_file import LARGEST
+from ops.plan.training import WorkloadPlan, from_yaml, to_yaml
 from ops.training.facts import is_table, shown, words
 from ops.training.step import TrainingStep
 from ops.workloads import WORKLOADS
@@ -31,7 +31,7 @@ ROWS = 8
 
 @command
 @click.argument("name", required=False, metavar="[NAME[:key=value,…]]")
-@click.option("--scenario", metavar="FILE", help="instead of all else: a training step in words, as -o writes it")
+@click.option("--plan", "file", metavar="FILE", help="instead of all else: a training step in words, as -o writes it")
 @takes(*MACHINE)
 @click.option("--ranks", metavar="N", help="how many ranks take part; the whole machine if left out")
 @click.option(
@@ -39,21 +39,19 @@ ROWS = 8
 )
 @click.option("--layers", metavar="FILE", help="a model as a table: name, shapes, forward and backward time per line")
 @click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write the timeline for ui.perfetto.dev")
-@click.option(
-    "-o", "--output", type=TO_WRITE, metavar="FILE.yaml", help="also write what is run in words, for --scenario"
-)
+@click.option("-o", "--output", type=TO_WRITE, metavar="FILE.yaml", help="also write what is run in words, for --plan")
 @click.option(
     "--page", type=TO_WRITE, metavar="FILE.html", help="also write it as one page with its timeline, for any browser"
 )
 @click.option("--language", type=LANGUAGE, default="en", metavar="CODE", help="of the words on that page")
 def workload(
-    scenario: str | None, trace: str | None, output: str | None, page: str | None, language: str, **words: Any
+    file: str | None, trace: str | None, output: str | None, page: str | None, language: str, **words: Any
 ) -> Answer:
     """A training step: compute, communication, overlap, memory."""
-    request = _from_options(words) if scenario is None else _kept(scenario, words)
-    step = request.run()
+    plan = _from_options(words) if file is None else _kept(file, words)
+    step = plan.run()
     if output is not None:
-        write_whole(output, to_yaml(request))
+        write_whole(output, to_yaml(plan))
     if page is not None:
         from ui.files import step_page
 
@@ -63,25 +61,25 @@ def workload(
     return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))
 
 
-def _from_options(words: Words) -> TrainingRequest:
-    """The request that options make. Raises InputError for what does not go together."""
+def _from_options(words: Words) -> WorkloadPlan:
+    """The plan that options make. Raises InputError for what does not go together."""
     if words["name"] is None:
         raise InputError(f"no workload is named: choose from {', '.join(WORKLOADS)}")
     machine = read({word: words[word] for word in names_of(MACHINE)})
-    request = TrainingRequest.of(words["name"], replace(machine, network=""))
+    plan = WorkloadPlan.of(words["name"], replace(machine, network=""))
     if machine.network:  # a parameter of every workload
-        request = request.with_settings({"network": machine.network})
-    more = parse_assignments(list(words["settings"]), f"{request.workload}, --set")
+        plan = plan.with_settings({"network": machine.network})
+    more = parse_assignments(list(words["settings"]), f"{plan.workload}, --set")
     more |= {} if words["ranks"] is None else {"ranks": words["ranks"]}
     if words["layers"] is not None:
         more["layers"] = read_text(words["layers"], Expected("a table of layers"))
-    return request.with_settings(more)
+    return plan.with_settings(more)
 
 
-def _kept(file: str, words: Words) -> TrainingRequest:
+def _kept(file: str, words: Words) -> WorkloadPlan:
     beside = [name for name, value in words.items() if value not in (None, ())]
     if beside:
-        raise InputError(f"--scenario says all of it: leave out {', '.join(beside)}, or change the file")
+        raise InputError(f"--plan says all of it: leave out {', '.join(beside)}, or change the file")
     return from_yaml(read_text(file, Expected("a training step", largest=LARGEST)), file)
 
 

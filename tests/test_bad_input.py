@@ -50,7 +50,7 @@ COMMANDS = {
     ("run", *SWITCH): "nothing to run is given: name a COLLECTIVE.ALGORITHM, or add --schedule FILE",
     ("run", "allreduce.ring", "--sise", "1"): "unrecognized arguments: --sise 1",
     ("run", "allreduce.ring", "--size"): "argument --size: expected one argument",
-    ("list", "planets"): "no list of 'planets': choose from collectives, algorithms, machines, troubles, formats",
+    ("list", "planets"): "no list of 'planets': choose from collectives, algorithms, machines, faults, formats",
     ("verify", "allreduce.ring"): "can be made for many numbers of ranks: add --ranks 8",
     ("topology",): "add either --machine NAME or the file",
     ("topology", "x.txt", "--machine", "mesh"): "add either --machine NAME or the file",
@@ -145,8 +145,8 @@ COMMANDS = {
     ring(machine="switch:bandwidth=5e-324"): "bandwidth '5e-324' is not between 1 B/s and 1 EB/s",
     ring(machine="switch:bandwidth=1e308TBps"): "bandwidth '1e308TBps' is not between 1 B/s and 1 EB/s",
     ring(machine="switch:overhead=-1"): "overhead '-1' is negative",
-    # troubles
-    ring("--fault", "flood"): "no trouble is called 'flood': choose from background,",
+    # faults
+    ring("--fault", "flood"): "no fault is called 'flood': choose from background,",
     ring("--fault", "straggler:rank=4"): "has ranks 0..3, not 4",
     ring("--fault", "slow_link:src=GPU0,dst=GPU1"): "no link GPU0 -> GPU1",
     # files

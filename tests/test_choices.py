@@ -9,10 +9,10 @@ import cli
 from ops.backends import AUTO, BACKENDS, SHAPES, shape_of
 from ops.collectives import COLLECTIVES
 from ops.libraries import LIBRARIES
+from ops.plan import Plan
+from ops.plan.link import from_link, to_link
+from ops.plan.plan_file import from_yaml, to_yaml
 from ops.registry import ALGORITHMS
-from ops.request import Request
-from ops.request.link import from_link, to_link
-from ops.request.scenario import from_yaml, to_yaml
 from ops.workloads import WORKLOADS
 from sim.errors import InputError
 from sim.machines import build
@@ -119,14 +119,14 @@ def test_a_network_alone_joins_hosts_of_one_gpu(network, say):
 
 
 def test_a_network_stands_in_links_and_files_and_beside_others():
-    request = Request(machine=CLUSTER, network="infiniband_hdr", size="1MiB", against="network=ethernet_10g|network=")
-    assert to_link(request)["network"] == "infiniband_hdr"
-    assert from_link(to_link(request)) == request
-    assert from_yaml(to_yaml(request), "x") == request
-    names = [each.topology().name for each in (request, *request.others())]
+    plan = Plan(machine=CLUSTER, network="infiniband_hdr", size="1MiB", against="network=ethernet_10g|network=")
+    assert to_link(plan)["network"] == "infiniband_hdr"
+    assert from_link(to_link(plan)) == plan
+    assert from_yaml(to_yaml(plan), "x") == plan
+    names = [each.topology().name for each in (plan, *plan.others())]
     assert names == [f"{CLUSTER}, infiniband_hdr", f"{CLUSTER}, ethernet_10g", CLUSTER]
     with pytest.raises(InputError, match="a run that was kept has its own machine"):
-        replace(request, schedule=f'{{"format": "{FORMAT}"}}').topology()
+        replace(plan, schedule=f'{{"format": "{FORMAT}"}}').topology()
 
 
 @pytest.mark.slow
@@ -177,15 +177,15 @@ def test_rings_and_trees_are_registered_algorithms(shape):
 def test_a_library_runs_what_its_rule_takes(library, collective, say):
     status, ran, _ = say(f"run {collective} --library {library} --machine {CLUSTER} --size 64KiB --root 0")
     assert (status, ran["verdict"], ran["collective"]) == (0, "ok", collective)
-    again = Request(algorithm=f"{library}.{collective}", machine=CLUSTER, size="64KiB")
+    again = Plan(algorithm=f"{library}.{collective}", machine=CLUSTER, size="64KiB")
     assert again.run().trace.time == ran["time_s"]
 
 
 def test_a_backend_costs_its_launch_its_messages_and_its_sums():
     """Two ranks: 1 MB from one to the other after 2 µs of latency, 15 µs a message and 30 µs of launch."""
-    request = Request(algorithm="gloo.broadcast", machine=PAIR, size="1MB")
-    assert request.run().trace.time == pytest.approx(2e-6 + 1e-3 + 15e-6 + 30e-6, rel=1e-9)
-    ring = replace(request, algorithm="gloo.allreduce").run()
+    plan = Plan(algorithm="gloo.broadcast", machine=PAIR, size="1MB")
+    assert plan.run().trace.time == pytest.approx(2e-6 + 1e-3 + 15e-6 + 30e-6, rel=1e-9)
+    ring = replace(plan, algorithm="gloo.allreduce").run()
     assert ring.work.name == "allreduce.ring"
     assert ring.trace.time == pytest.approx(30e-6 + 2 * (2e-6 + 15e-6 + 0.5e-3) + 0.5e6 / 5e9, rel=1e-9)
 
@@ -195,5 +195,5 @@ def test_a_backend_costs_its_launch_its_messages_and_its_sums():
 def test_a_library_has_an_answer_to_every_collective(collective, library):
     blocks = {"counts": ",".join(["1000"] * (16 if collective == "alltoallv" else 4)), "size": ""}
     load = blocks if COLLECTIVES[collective].vector else {"size": "1KiB"}
-    ran = Request(algorithm=f"{library}.{collective}", machine="switch:ranks=4", **load).run()
+    ran = Plan(algorithm=f"{library}.{collective}", machine="switch:ranks=4", **load).run()
     assert ran.trace.verdict.ok

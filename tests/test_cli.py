@@ -26,7 +26,7 @@ CAPTURES = ROOT / "tests" / "data" / "nvidia-smi-topo"
 RUN_KEYS = {
     *("collective", "algorithm", "machine", "ranks", "size_bytes", "time_s", "algbw_Bps", "busbw_Bps", "bound_s"),
     *("transfers", "classes", "steps", "instants", "verified", "bottleneck", "build_s", "verify_s", "sim_s", "wall_s"),
-    *("parameters", "verdict", "troubles", "estimated_s", "estimated_bytes", "nccl", "expected_error", "placement"),
+    *("parameters", "verdict", "faults", "estimated_s", "estimated_bytes", "nccl", "expected_error", "placement"),
 }
 
 
@@ -192,15 +192,15 @@ def test_a_ring_loses_no_more_than_its_late_rank_is_late(ask):
     assert ask(*ring, *late)["time_s"] == pytest.approx(alone + 0.02, rel=1e-12)
 
 
-def test_a_run_in_trouble_tells_what_bore_on_it(ask, capsys):
+def test_a_run_in_fault_tells_what_bore_on_it(ask, capsys):
     run = ("run", "broadcast.linear", "--ranks", "2", "--machine", "switch:ranks=4,bandwidth=1GBps,latency=1us")
     slow = ("--fault", "slow_link:src=GPU0,dst=SW,share=0.5", "--fault", "straggler:rank=3,late=1s")
     found = ask(*run, "--size", "4MB", *slow)
     assert found["time_s"] == pytest.approx(2e-6 + 8e-3)
     assert found["bound_s"] <= 2e-6 + 4e-3
-    told = [(one["trouble"].split(":")[0], one["transfers"]) for one in found["troubles"]]
+    told = [(one["fault"].split(":")[0], one["transfers"]) for one in found["faults"]]
     assert told == [("slow_link", 1), ("straggler", 0)]
-    assert found["troubles"][0]["longest_s"] == pytest.approx(8e-3)
+    assert found["faults"][0]["longest_s"] == pytest.approx(8e-3)
     assert cli.main([*run, "--size", "4MB", "--fault", "dead_link:src=GPU0,dst=SW"]) == NO
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
@@ -343,7 +343,10 @@ def test_help_is_done(capsys):
     assert all(command in text for command in ("list", "run", "verify", "topology"))
 
 
-@pytest.mark.parametrize(("old", "new"), [("--" + "trouble", "--fault"), ("--" + "most-memory", "--max-memory")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("--" + "trouble", "--fault"), ("--" + "scenario", "--plan"), ("--" + "most-memory", "--max-memory")],
+)
 def test_an_option_that_was_renamed_says_what_it_is_called(old, new, capsys):
     assert cli.main(["run", "allreduce.ring", "--machine", "switch:ranks=4", old, "1GB"]) == BAD_INPUT
     assert f"{old} is called {new} now: write {new}" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 
 import cli
 from ops.lab.crossovers import crossovers
-from ops.request import Request
+from ops.plan import Plan
 from sim.machines import build
 from sim.trace.breakdown import breakdown
 from terminal import BAD_INPUT, DONE
@@ -16,7 +16,7 @@ SWITCH = build("switch:ranks=8,bandwidth=25GBps,latency=1us")
 
 
 def runs(*names):
-    return {name: Request(name).prepare(SWITCH) for name in names}
+    return {name: Plan(name).prepare(SWITCH) for name in names}
 
 
 def test_the_crossover_is_where_the_closed_forms_meet():

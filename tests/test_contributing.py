@@ -230,7 +230,7 @@ EVERY = pytest.mark.parametrize("project", [pytest.param(it, id=it.title) for it
 
 def test_the_page_has_a_recipe_for_every_list():
     titles = {recipe.title for recipe in recipes()}
-    assert {"An algorithm", "A collective", "A machine", "A server", "A trouble", "A workload"} <= titles
+    assert {"An algorithm", "A collective", "A machine", "A server", "A fault", "A workload"} <= titles
     assert {"A topology format", "A schedule format", "A command of the terminal"} <= titles
     assert {"A player view", "A lesson", "A page", "A what-if", "A library", "An edit"} <= titles
     assert "A task of the ladder" in titles

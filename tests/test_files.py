@@ -19,7 +19,7 @@ COMMANDS = [
     "topology FILE",
     "run allreduce.ring --topology FILE --size 1KiB",
     "run --schedule FILE --machine switch:ranks=4 --size 1KiB",
-    "run --scenario FILE",
+    "run --plan FILE",
     "run allreduce.ring --machine switch:ranks=4 --size 1KiB --placement FILE.hosts",
     "verify FILE",
     "diagnose FILE",

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 import cli
-from ops.request.examples import example_captures
+from ops.plan.examples import example_captures
 from ops.training.facts import shown
 from sim.errors import InputError
 from sim.formats import read_topology

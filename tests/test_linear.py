@@ -24,8 +24,8 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from ops.request.link import from_link
-from ops.request.notation import parse_blocks
+from ops.plan.link import from_link
+from ops.plan.notation import parse_blocks
 from ops.sketch import columns_of
 from sim.errors import InputError
 from sim.machines import build

@@ -10,7 +10,7 @@ import pytest
 import cli
 from ops.formats import read_schedule
 from ops.measured.rows import Table
-from ops.request import Request
+from ops.plan import Plan
 from ops.training.layers import parse_layers
 from sim.base.files.textfile import check_names
 from sim.errors import InputError
@@ -68,11 +68,11 @@ MADE = {
     "a phase": lambda name: replace(scheduled("s"), phases=((0, name),)),
     "a fault": Perturbation,
     "a talk": Talk,
-    "a scene": lambda name: TalkScene(Request(), name),
+    "a scene": lambda name: TalkScene(Plan(), name),
     "a table": lambda name: Table(name, "nccl-tests", ()),
     "a host": lambda name: Table("t", "nccl-tests", (), devices=((name, 0),)),
-    "a capture": lambda name: Request(capture_name=name),
-    "a schedule's file": lambda name: Request(schedule_name=name),
+    "a capture": lambda name: Plan(capture_name=name),
+    "a schedule's file": lambda name: Plan(schedule_name=name),
 }
 
 
@@ -91,8 +91,8 @@ def test_names_of_every_language_are_names(what, name):
 
 def test_words_and_notes_of_a_talk_may_have_lines_but_no_escapes():
     assert StageLine("one\ttwo\nthree")
-    assert TalkScene(Request(), notes="one\r\ntwo")
-    for made in (lambda: StageLine("a\x1b[2J"), lambda: TalkScene(Request(), notes="one\n\u202etwo")):
+    assert TalkScene(Plan(), notes="one\r\ntwo")
+    for made in (lambda: StageLine("a\x1b[2J"), lambda: TalkScene(Plan(), notes="one\n\u202etwo")):
         with pytest.raises(InputError, match="invisible"):
             made()
 

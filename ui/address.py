@@ -12,15 +12,17 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ops.request import Request
-from ops.request.link import LONGEST, PLACE, from_link, to_link
+from ops.plan import Plan
+from ops.plan.link import LONGEST, PLACE, from_link, to_link
 
 FRAME = ("page", "lang")
 """Words of every page."""
-SCENE = "scene"
-"""The word that names a scene too long for a link: this visit remembers it."""
+PLAN = "plan"
+"""The word that names a plan too long for a link: this visit remembers it."""
+OLD = "scene"
+"""The same word in links of old, which no visit remembers."""
 REMEMBERED = 50
-"""Long scenes that a visit remembers."""
+"""Long plans that a visit remembers."""
 
 
 def is_revisited() -> bool:
@@ -50,29 +52,29 @@ def write(named: Mapping[str, str], what: object) -> None:
         st.query_params.from_dict(written)
 
 
-def words_of(scene: Request) -> dict[str, str]:
-    """The words of a scene; of one that is too long for a link, a name for it that this visit knows."""
-    if length_of(scene) <= LONGEST:
-        return to_link(scene)
-    name = f"{zlib.crc32(repr(astuple(scene)).encode()):08x}"
-    remembered = st.session_state.setdefault("long_scenes", {})
-    remembered[name] = scene
+def words_of(plan: Plan) -> dict[str, str]:
+    """The words of a plan; of one that is too long for a link, a name for it that this visit knows."""
+    if length_of(plan) <= LONGEST:
+        return to_link(plan)
+    name = f"{zlib.crc32(repr(astuple(plan)).encode()):08x}"
+    remembered = st.session_state.setdefault("long_plans", {})
+    remembered[name] = plan
     for oldest in [*remembered][:-REMEMBERED]:
         del remembered[oldest]
-    return {SCENE: name}
+    return {PLAN: name}
 
 
-def length_of(scene: Request) -> int:
-    """Characters that a link needs for a scene, or more than a link may have where a text in it is too long for one."""
-    named = to_link(scene)
+def length_of(plan: Plan) -> int:
+    """Characters that a link needs for a plan, or more than a link may have where a text in it is too long for one."""
+    named = to_link(plan)
     whole = len(urlencode(named))
-    left_out = [text for word, text in (("capture", scene.capture), ("schedule", scene.schedule)) if word not in named]
+    left_out = [text for word, text in (("capture", plan.capture), ("schedule", plan.schedule)) if word not in named]
     return whole + sum(max(LONGEST, len(text)) for text in left_out if text)
 
 
-def scene_of(named: Mapping[str, str]) -> Request | None:
-    """The scene that words name, None for a long one of another visit. Raises InputError for damaged words."""
-    if SCENE not in named:
+def plan_of(named: Mapping[str, str]) -> Plan | None:
+    """The plan that words name, None for a long one of another visit. Raises InputError for damaged words."""
+    if not {PLAN, OLD} & named.keys():
         return from_link(named)
-    remembered: dict[str, Request] = st.session_state.get("long_scenes", {})
-    return remembered.get(named[SCENE])
+    remembered: dict[str, Plan] = st.session_state.get("long_plans", {})
+    return remembered.get(named.get(PLAN, ""))

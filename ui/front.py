@@ -57,7 +57,7 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
 .st-key-over > :has(> .st-key-actions) { flex: 1 1 21rem; container-type: inline-size; }
 @container (max-width: 46rem) {
   .st-key-actions { gap: 0.45rem; }
-  .st-key-actions > [class*="st-key-scenario"] { flex: 1 1 6rem; width: auto; min-width: 0; max-width: 15rem; }
+  .st-key-actions > [class*="st-key-examples"] { flex: 1 1 6rem; width: auto; min-width: 0; max-width: 15rem; }
   .st-key-actions > :is([class*="st-key-questions"], [class*="st-key-share"], .st-key-keep_beside, .st-key-undo) {
     flex: none; width: auto;
     button { padding: 0 0.6rem; }
@@ -88,7 +88,7 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
   .st-key-title, .st-key-over { gap: 0.2rem 0.45rem; }
   .st-key-title p, .st-key-title input { font-size: 1.05rem; }
   .st-key-over > :has(> .st-key-title), .st-key-title { flex: 1 1 100%; }
-  .st-key-actions > [class*="st-key-scenario"] { order: 1; max-width: none; }
+  .st-key-actions > [class*="st-key-examples"] { order: 1; max-width: none; }
 }
 :has(.st-key-over) > [data-testid="stSidebar"] {
   position: fixed !important; top: 0; left: 0; height: 100% !important;

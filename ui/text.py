@@ -160,7 +160,7 @@ def tell_or(key: str, english: str, **values: Any) -> str:
 
 
 def summary(name: str, english: str) -> str:
-    """What an algorithm, collective, machine or trouble does, in the language of this visit.
+    """What an algorithm, collective, machine or fault does, in the language of this visit.
 
     English stands in the thing itself; other catalogues may have `summary.NAME`, one for a collective and its v form.
     """
@@ -174,17 +174,17 @@ def things() -> dict[str, str]:
     from ops.collectives import COLLECTIVES
     from ops.ladder import TASKS
     from sim.faults.edits import EDITS
-    from sim.faults.kinds import TROUBLES
+    from sim.faults.kinds import FAULTS
     from sim.machines import MACHINES
     from ui.lessons import LESSONS
 
-    lists = (ALGORITHMS, COLLECTIVES, MACHINES, TROUBLES, EDITS)
+    lists = (ALGORITHMS, COLLECTIVES, MACHINES, FAULTS, EDITS)
     plain = {name: english.summary(name) for english in lists for name in english if not _uneven(name)}
     lessons = [words for lesson in LESSONS.values() for words in lesson.words().items()]
     uses = {f"use.{name}": entry.use for name, entry in COLLECTIVES.items() if entry.use and not entry.vector}
     offered = {
         f"offer.{name}.{o.key}": o.text
-        for name, kind in [*TROUBLES.items(), *EDITS.items()]
+        for name, kind in [*FAULTS.items(), *EDITS.items()]
         for o in kind.offers
         if o.text
     }
@@ -211,12 +211,12 @@ def asked_for() -> set[str]:
 def missing(language: str) -> dict[str, str]:
     """Ids that a language has no text for, with what is told instead."""
     from sim.faults.edits import EDITS
-    from sim.faults.kinds import TROUBLES
+    from sim.faults.kinds import FAULTS
     from ui.lessons import LESSONS
     from ui.pages import PAGES
     from ui.refused import refusals
 
-    labels = [f"trouble.{name}" for name in TROUBLES] + [f"edit.{name}" for name in EDITS]
+    labels = [f"fault.{name}" for name in FAULTS] + [f"edit.{name}" for name in EDITS]
     labels += [f"page.{name}.title" for name in PAGES]
     labels += [f"lesson.{name}.title" for name in LESSONS]
     texts = {key: say(key) for key in [*labels, *(asked_for() - written(ENGLISH).keys())]} | written(ENGLISH)

@@ -18,7 +18,7 @@ export class Card {
   #lines = null;
   #root;
 
-  // `host` has `offers`, what may be asked; `fork(spec)` asks it, in the words of a trouble.
+  // `host` has `offers`, what may be asked; `fork(spec)` asks it, in the words of a fault.
   constructor(parent, host) {
     this.#root = make("div", "rs-card", parent);
     this.#host = host;
@@ -62,7 +62,7 @@ export class Card {
   }
 
   // Per cent to be dragged; let go, and the run is done again.
-  // Troubles multiply, so what is dragged to is told as a share of what is left.
+  // Faults multiply, so what is dragged to is told as a share of what is left.
   #drag(row, words, [least, most], set) {
     if (most <= least) return;
     const label = make("label", "rs-drag", row);

@@ -1,4 +1,4 @@
-// What a click may ask of what was chosen: troubles that come from Python with what is filled in here in braces.
+// What a click may ask of what was chosen: faults that come from Python with what is filled in here in braces.
 
 const BRACES = /{(\w+)(?:\*([\d.]+))?}/g;
 const LEAST = 5; // per cent of a bandwidth that can be dragged to

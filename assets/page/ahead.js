@@ -63,8 +63,8 @@ class Slider {
     this.#asked = place;
     const named = Object.entries(words).map(([name, texts]) => [name, texts[place - first]]);
     if (named.some(([, text]) => text === undefined)) return;
-    const scene = { ...question.scene, ...Object.fromEntries(named) };
-    const detail = { question: { ...question, scene }, taken: false };
+    const plan = { ...question.plan, ...Object.fromEntries(named) };
+    const detail = { question: { ...question, plan }, taken: false };
     document.dispatchEvent(new CustomEvent("ringside-ahead", { detail }));
     this.#isDue = detail.taken;
     if (this.#timer) this.#rest(); // on its way again: the page would be in its way

@@ -2,7 +2,7 @@
 
 import { make } from "../player/elements.js";
 
-const SHELL = "ringside-first"; // the server puts it into a page whose scene it can run at once
+const SHELL = "ringside-first"; // the server puts it into a page whose plan it can run at once
 const DRAWN = "drawn";
 const SOON = 500; // ms
 const PICTURE = ".st-key-picture"; // what the page has it in

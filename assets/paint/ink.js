@@ -26,7 +26,7 @@ const LOADS = Array.from({ length: LEVELS + 1 }, (_, level) => {
 
 export const COLOURS = PALETTE.blocks;
 export const MANY = PALETTE.many; // blocks in flight, beyond which they are dots
-export const SIGN = PALETTE.sign; // how far along a line the sign of its trouble stands
+export const SIGN = PALETTE.sign; // how far along a line the sign of its fault stands
 export const blockNumber = (block) => ((block % PALETTE.blocks.length) + PALETTE.blocks.length) % PALETTE.blocks.length;
 export const blockColour = (block) => PALETTE.blocks[blockNumber(block)];
 export const inkOn = (colour) => INKS.get(colour);

@@ -21,7 +21,7 @@ const ROOM = 70; // pixels of a bundle beside which its number stands
 
 // `scene` says what stands where:
 // `devices` with `x`, `y`, `kind`, `name`, `rank`, `boxes`; `lines` as points and their `widths` in pixels;
-// `shares(t)` how full every line is, `troubled(t)` which cannot carry what they should, `path(i)` a transfer's way,
+// `shares(t)` how full every line is, `faulty(t)` which cannot carry what they should, `path(i)` a transfer's way,
 // `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
 export class Stage {
   #backdrop = null; // where the camera has stood for longer than a frame
@@ -119,7 +119,7 @@ export class Stage {
     if (framed >= 0) this.#devices.frame(g, framed, { colour: colours.accent, width: 3 });
     veil?.(g);
     this.#paintBlocks(g, t, { focus, lit, travel });
-    this.#paintSigns(g, scene.troubled(t));
+    this.#paintSigns(g, scene.faulty(t));
   }
 
   // Paint all that does not fly: right onto the surface where the camera has just come to stand. Who keeps looking gets
@@ -288,11 +288,11 @@ export class Stage {
   }
 
   // Links that cannot carry what the machine says: a sign with what is left of each, nearer to where it comes from.
-  #paintSigns(g, troubled) {
-    if (!troubled.length) return;
+  #paintSigns(g, faulty) {
+    if (!faulty.length) return;
     const { camera, scene } = this;
     const labels = this.#besideDevices(g);
-    for (const { link, share } of troubled) {
+    for (const { link, share } of faulty) {
       const way = walk(scene.lines[link].map(([x, y]) => [camera.x(x), camera.y(y)]));
       labels.sign(share > 0 ? percent(share) : "✕", (along) => pointAlong(way, along), this.#surface.colours);
     }

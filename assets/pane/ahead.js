@@ -4,9 +4,9 @@
 const REST = 300; // ms
 const players = new WeakMap();
 
-// The runs of what the page would show of a scene with what is asked, or null where it has to say more itself.
-async function futureOf({ scene, language, to }, asked = "") {
-  const body = JSON.stringify({ scene, language, asked });
+// The runs of what the page would show of a plan with what is asked, or null where it has to say more itself.
+async function futureOf({ plan, language, to }, asked = "") {
+  const body = JSON.stringify({ plan, language, asked });
   const headers = { "content-type": "application/json" };
   try {
     const answer = await fetch(new URL(to, document.baseURI), { method: "POST", headers, body });

@@ -83,8 +83,7 @@ function explainBlock(timeline, text, t, { index: i }) {
     const others = timeline.sharers(link, t).length - 1;
     lines.push(fill(text["player.squeezed"], { link: linkName(timeline, link), count: others }));
   }
-  for (const [trouble, time] of timeline.hits(i))
-    lines.push(fill(text["player.hit"], { trouble, time: seconds(time) }));
+  for (const [fault, time] of timeline.hits(i)) lines.push(fill(text["player.hit"], { fault, time: seconds(time) }));
   if (timeline.critical().has(i)) lines.push(text["player.oncritical"]);
   return lines;
 }

@@ -52,11 +52,11 @@ export function placesOf(timeline, order) {
   return places.toSorted((a, b) => Number(a >= ranks) - Number(b >= ranks) || compare(a, b));
 }
 
-// The busiest links when there are too many, and those in trouble; before them those that are pinned.
+// The busiest links when there are too many, and those with a fault; before them those that are pinned.
 export function rowsOf(timeline, order, pinned) {
   const { spells, links } = timeline;
-  const troubled = new Set(spells.map(({ link }) => link));
-  const need = (bytes, k) => (troubled.has(k) ? Infinity : bytes / links.bandwidth[k]);
+  const faulty = new Set(spells.map(({ link }) => link));
+  const need = (bytes, k) => (faulty.has(k) ? Infinity : bytes / links.bandwidth[k]);
   const used = links.bytes.map((bytes, k) => [need(bytes, k), k]).filter(([seconds]) => seconds > 0);
   const busiest = used.toSorted((a, b) => b[0] - a[0]).slice(0, ROWS);
   const rows = busiest.map(([, k]) => k).toSorted(ORDERS[order].links(timeline));

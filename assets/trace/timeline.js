@@ -19,8 +19,8 @@ export class Timeline {
   #stretches;
 
   constructor(header, columns) {
-    const { meta, devices, places, links, steps, block_names: blockNames, shape, troubles, kinds, why } = header;
-    Object.assign(this, { meta, devices, places, links, steps, blockNames, shape, troubles, kinds, why });
+    const { meta, devices, places, links, steps, block_names: blockNames, shape, faults, kinds, why } = header;
+    Object.assign(this, { meta, devices, places, links, steps, blockNames, shape, faults, kinds, why });
     this.c = columns;
     this.tick = meta.tick;
     this.time = meta.time;
@@ -253,11 +253,11 @@ export class Timeline {
     return sends;
   }
 
-  // Troubles that bore on a transfer, and for how long.
+  // Faults that bore on a transfer, and for how long.
   hits(i) {
     const { hit, hit_by: by, hit_for: seconds } = this.c;
     const hits = [];
-    for (let k = 0; k < (hit?.length ?? 0); k += 1) if (hit[k] === i) hits.push([this.troubles[by[k]], seconds[k]]);
+    for (let k = 0; k < (hit?.length ?? 0); k += 1) if (hit[k] === i) hits.push([this.faults[by[k]], seconds[k]]);
     return hits;
   }
 
@@ -280,14 +280,14 @@ export class Timeline {
   }
 
   // Where links carry other than their own bandwidth now.
-  troubled(t) {
+  faulty(t) {
     const now = t + this.half;
     return this.spells.filter(({ begin, end }) => begin < now && (now <= end || this.over(end)));
   }
 
   // What every link can carry now, in bytes per second.
   capacities(t) {
-    const changed = this.troubled(t);
+    const changed = this.faulty(t);
     if (!changed.length) return this.links.bandwidth;
     const now = this.links.bandwidth.slice();
     for (const { link, bandwidth } of changed) now[link] = bandwidth;

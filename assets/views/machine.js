@@ -31,7 +31,7 @@ function open(timeline) {
     used: links.bytes.map((bytes) => bytes > 0),
     focus: "link",
     shares: (t) => timeline.shares(t),
-    troubled: (t) => timeline.troubled(t),
+    faulty: (t) => timeline.faulty(t),
     path: (i) => timeline.path(c.route[i]),
     device: (d) => d,
   });

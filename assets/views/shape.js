@@ -40,7 +40,7 @@ function open(timeline) {
     widths: lines.map(() => WIDTH),
     focus: "pair",
     shares,
-    troubled: () => [],
+    faulty: () => [],
     path: (i) => walked[between(i)],
     device: (d) => places.device[d],
   });

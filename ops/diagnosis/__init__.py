@@ -7,8 +7,8 @@ import numpy as np
 
 from ops.diagnosis.ring_order import Hops, hops_of, ring_order
 from ops.lab.sensitivity import By, Swing, sensitivity
-from ops.request import Request
-from ops.request.notation import entries, listed
+from ops.plan import Plan
+from ops.plan.notation import entries, listed
 from sim.errors import InputError
 from sim.faults.edits.places import BETWEEN
 from sim.topology import Topology
@@ -82,20 +82,20 @@ class Diagnosis:
         return max((rank.rate for rank in self.ranks), default=0.0)
 
 
-def ring_of(machine: Request) -> Request:
+def ring_of(machine: Plan) -> Plan:
     """The run by which a machine is judged: a ring of all its ranks."""
     names = ("machine", "capture", "capture_name", "rates", "network", "placement", "edits")
-    return Request(algorithm=RING, size=str(SIZE), **{name: getattr(machine, name) for name in names})
+    return Plan(algorithm=RING, size=str(SIZE), **{name: getattr(machine, name) for name in names})
 
 
-def ordered(machine: Request, order: Sequence[int]) -> Request:
+def ordered(machine: Plan, order: Sequence[int]) -> Plan:
     """The same machine with its ranks in another order."""
     edit = f"order_ranks:order={BETWEEN.join(map(str, order))}"
     return replace(machine, edits=listed([*entries(machine.edits), edit]))
 
 
-def diagnose(machine: Request) -> Diagnosis:
-    """Look at the machine of a request. Raises InputError, also for one without two GPUs, and StalledError."""
+def diagnose(machine: Plan) -> Diagnosis:
+    """Look at the machine of a plan. Raises InputError, also for one without two GPUs, and StalledError."""
     ring = ring_of(machine)
     topology = ring.topology()
     if topology.n < 2:

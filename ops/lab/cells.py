@@ -1,4 +1,4 @@
-"""One cell of a sweep: a request, its name for ever, and the row it becomes."""
+"""One cell of a sweep: a plan, its name for ever, and the row it becomes."""
 
 import hashlib
 import json
@@ -11,9 +11,9 @@ from time import monotonic
 from typing import Any
 
 from ops.libraries.nccl.layers import expected_error
-from ops.request import PreparedRun, Request
-from ops.request.library_choice import collective_of
-from ops.request.python_file import python_file
+from ops.plan import Plan, PreparedRun
+from ops.plan.library_choice import collective_of
+from ops.plan.python_file import python_file
 from ops.run import Run
 from sim.base.compiled import compiled
 from sim.errors import InputError, StalledError
@@ -31,12 +31,12 @@ _ONE = Lock()
 """Threads of one process take turns: they would not be faster together, and share the caches."""
 
 
-def name_of(cell: Request) -> str:
+def name_of(cell: Plan) -> str:
     """The same for the same run, whatever grid it is in: a hash of all it is made of, the machine's file too.
 
     Tables of every age are continued by these names, so what is hashed stays as it was written first.
     """
-    words = (cell.algorithm, cell.settings, machine_of(cell), cell.ranks, cell.bytes, " + ".join(cell.troubles))
+    words = (cell.algorithm, cell.settings, machine_of(cell), cell.ranks, cell.bytes, " + ".join(cell.faults))
     network = [cell.network] if cell.network else []
     more = {key: getattr(cell, key) for key in ("root", "counts", "schedule", "python") if getattr(cell, key)}
     if cell.python:
@@ -52,7 +52,7 @@ def _code(python: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-def machine_of(cell: Request) -> str:
+def machine_of(cell: Plan) -> str:
     """What a table calls the machine: its spec, or its file."""
     return cell.capture_name if cell.capture else cell.machine
 
@@ -64,7 +64,7 @@ def prepare(runs: int) -> None:
         compiled(replay)
 
 
-def row(cell: Request) -> Row:
+def row(cell: Plan) -> Row:
     """What a cell's run came to, or in `reason` why it could not be. Never raises for a cell that cannot be."""
     try:
         return _words(cell) | _facts(outcome(cell))
@@ -74,12 +74,12 @@ def row(cell: Request) -> Row:
         return failed(cell, "it does not fit into memory: use fewer ranks, or an algorithm of fewer transfers")
 
 
-def failed(cell: Request, reason: str) -> Row:
+def failed(cell: Plan, reason: str) -> Row:
     """The row of a cell that could not be run."""
     return _words(cell) | {"verified": False, "reason": reason}
 
 
-def rows(cells: Sequence[Request], budget: float = BUDGET) -> list[Row]:
+def rows(cells: Sequence[Plan], budget: float = BUDGET) -> list[Row]:
     """The rows of the first cells, as many as fit into `budget` seconds and one at least."""
     with _ONE:
         prepare(len(cells))
@@ -89,31 +89,31 @@ def rows(cells: Sequence[Request], budget: float = BUDGET) -> list[Row]:
         return done
 
 
-def outcome(cell: Request) -> Run:
+def outcome(cell: Plan) -> Run:
     """A cell's run. Raises InputError or StalledError for one that cannot be."""
     size = cell.size if cell.depends_on_size else ""
-    return _prepared(replace(cell, size=size, trouble="", seed=-1)).run(cell)
+    return _prepared(replace(cell, size=size, fault="", seed=-1)).run(cell)
 
 
 @lru_cache(4)
-def _topology(machine: Request) -> Topology:
+def _topology(machine: Plan) -> Topology:
     return machine.topology()
 
 
-def _on(cell: Request) -> Topology:
+def _on(cell: Plan) -> Topology:
     """The cell's machine, kept for those that follow."""
     return _topology(
-        Request(machine=cell.machine, capture=cell.capture, capture_name=cell.capture_name, network=cell.network)
+        Plan(machine=cell.machine, capture=cell.capture, capture_name=cell.capture_name, network=cell.network)
     )
 
 
 @lru_cache(1)
-def _prepared(cell: Request) -> PreparedRun:
-    """Cells that differ in size and troubles alone follow each other, and share their schedule and its proof."""
+def _prepared(cell: Plan) -> PreparedRun:
+    """Cells that differ in size and faults alone follow each other, and share their schedule and its proof."""
     return cell.prepare(_on(cell))
 
 
-def _words(cell: Request) -> Row:
+def _words(cell: Plan) -> Row:
     return {
         "cell": name_of(cell),
         "collective": collective_of(cell.algorithm) or None,
@@ -123,14 +123,14 @@ def _words(cell: Request) -> Row:
         "network": cell.network or None,
         "ranks": cell.ranks or _whole(cell),
         "size_bytes": cell.bytes or sum(cell.block_bytes),
-        "trouble": cell.trouble,
+        "fault": cell.fault,
         "seed": cell.seed if cell.seed >= 0 else None,
         "root": cell.root or None,
         "counts": cell.counts or None,
     }
 
 
-def _whole(cell: Request) -> int | None:
+def _whole(cell: Plan) -> int | None:
     """How many ranks the whole machine holds, if there can be such a machine."""
     try:
         return _on(cell).n

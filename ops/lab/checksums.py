@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ops.plan.notation import renamed
+
 CUT_SHORT = "it is cut short"
 KEY = "check"
 LONGEST_LINE = 1 << 20
@@ -62,6 +64,7 @@ def opened(line: bytes, schema: pa.Schema) -> dict[str, Any]:
         of_old = line.endswith(tail) and check == _sum(line[: -len(tail)])
         if not (now or of_old):
             raise DamageError("its checksum does not fit")
+    row = renamed(row)
     _check_values(row, schema)
     return row
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import combinations
 
-from ops.request import PreparedRun
+from ops.plan import PreparedRun
 from sim.units import GiB, KiB
 
 SMALLEST, LARGEST = KiB, 4 * GiB

@@ -7,12 +7,12 @@ from typing import Any
 
 from ops.formats import schedule_text
 from ops.lab.sources import MOST, Source, algorithms, all_used, combinations, functions, schedules
-from ops.request import Request
-from ops.request.notation import entries, listed, parse_blocks, size_word
+from ops.plan import Plan
+from ops.plan.notation import entries, listed, parse_blocks, size_word
 from ops.run.budget import expect_cells
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
-from sim.faults.kinds import TROUBLES
+from sim.faults.kinds import FAULTS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import bind, parse_assignments, parse_spec, written
@@ -21,6 +21,8 @@ from sim.units import fmt_object, parse_size
 
 OWN = "own"
 """The network that a machine has of its own."""
+RENAMED = {"troubles": "faults"}
+"""Axes by the names that files of old have."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Grid:
         Values of parameters of machines and algorithms, used where one has such a parameter.
     set : mapping
         Values of parameters that every algorithm gets which has them.
-    troubles : list of str
+    faults : list of str
         Faults: a spec, several with `;` between, or `none`.
     seeds : list of str
         What faults draw from, for every fault that takes a seed.
@@ -66,7 +68,7 @@ class Grid:
     ranks: Sequence[str] = ()
     vary: Mapping[str, Sequence[str]] = field(default_factory=dict)
     set: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    troubles: Sequence[str] = ()
+    faults: Sequence[str] = ()
     seeds: Sequence[str] = ()
     networks: Sequence[str] = ()
     roots: Sequence[str] = ()
@@ -79,7 +81,7 @@ class Grid:
         axes = ((axis.name, len(getattr(self, axis.name))) for axis in fields(self))
         return fmt_object("Grid", "of " + (", ".join(f"{count} {name}" for name, count in axes if count) or "nothing"))
 
-    def cells(self) -> list[Request]:
+    def cells(self) -> list[Plan]:
         """Every run once, those that differ in size alone together. Raises InputError for an axis that cannot be."""
         sources = [*algorithms(self.algorithms, self.set), *schedules(self.schedules), *functions(self.python)]
         for some, axis, example in ((sources, "algorithms", "allreduce.ring"), (self.machines, "machines", "dgx_a100")):
@@ -93,7 +95,7 @@ class Grid:
         if count > MOST:
             raise InputError(f"a grid of {count:,} cells is larger than {MOST:,}: make its axes shorter")
         expect_cells(count)
-        cells: dict[Request, None] = {}
+        cells: dict[Plan, None] = {}
         for machine, network, (source, loads) in product(machines, networks, carried):
             on = self.on(machine)
             where: dict[str, Any] = {
@@ -102,13 +104,13 @@ class Grid:
                 "capture_name": on.capture_name,
                 "network": network,
             }
-            for n, (trouble, seed) in product([0] if source.brings_ranks else ranks, disturbed):
-                with_them: dict[str, Any] = {"ranks": n, "trouble": trouble, "seed": seed}
-                cells |= dict.fromkeys(Request(**source.words, **where, **with_them, **load) for load in loads)
+            for n, (fault, seed) in product([0] if source.brings_ranks else ranks, disturbed):
+                with_them: dict[str, Any] = {"ranks": n, "fault": fault, "seed": seed}
+                cells |= dict.fromkeys(Plan(**source.words, **where, **with_them, **load) for load in loads)
         return list(cells)
 
     def _carried(self, sources: Sequence[Source]) -> list[tuple[Source, list[dict[str, Any]]]]:
-        """Each source with what it carries, from which ranks: sizes or counts with roots, as words of a request."""
+        """Each source with what it carries, from which ranks: sizes or counts with roots, as words of a plan."""
         sizes, roots = _sizes(self.sizes), [_whole(text, "roots", 0) for text in self.roots]
         for some, has, what in ((roots, "rooted", "root"), (self.counts, "vector", "counts")):
             if some and not any(getattr(source, has) for source in sources):
@@ -127,12 +129,12 @@ class Grid:
             carried.append((source, [{"root": root, **load} for root in from_roots for load in loads]))
         return carried
 
-    def on(self, machine: str) -> Request:
-        """A request for one of the machines, whatever is to run there."""
+    def on(self, machine: str) -> Plan:
+        """A plan for one of the machines, whatever is to run there."""
         text = self.texts.get(machine, "")
         if text:
-            return Request("", machine="", capture=text, capture_name=machine, size="")
-        return Request("", machine, size="")
+            return Plan("", machine="", capture=text, capture_name=machine, size="")
+        return Plan("", machine, size="")
 
     def _machines(self) -> Iterator[str]:
         """Each as a spec, its parameters of `vary` in every combination."""
@@ -152,22 +154,22 @@ class Grid:
         all_used(self.vary, used, "no machine of this grid has a parameter", ", ".join(self.machines))
 
     def _networks(self) -> Iterator[str]:
-        """Each by its name in `Request.network`."""
+        """Each by its name in `Plan.network`."""
         for name in self.networks or [OWN]:
             if name not in (OWN, *NETWORKS):
                 raise InputError(f"no network is called {name[:40]!r}: choose from {OWN}, {', '.join(NETWORKS)}")
             yield "" if name == OWN else name
 
     def _disturbed(self) -> Iterator[tuple[str, int]]:
-        """Each trouble with each seed it can use."""
+        """Each fault with each seed it can use."""
         seeds = [_whole(text, "seeds", 0) for text in self.seeds]
         drawing = False
-        for text in self.troubles or ["none"]:
+        for text in self.faults or ["none"]:
             specs = () if text.strip() == "none" else entries(text)
             parsed = [(spec, *parse_spec(spec)) for spec in specs]
             for _, name, arguments in parsed:
-                bind(TROUBLES[name].kind, arguments, name, skip=("topology",))
-            free = [("seed" in TROUBLES.parameters(name) and "seed" not in arguments) for _, name, arguments in parsed]
+                bind(FAULTS[name].kind, arguments, name, skip=("topology",))
+            free = [("seed" in FAULTS.parameters(name) and "seed" not in arguments) for _, name, arguments in parsed]
             drawing |= any(free)
             if not (seeds and any(free)):
                 yield listed(specs), -1
@@ -176,7 +178,7 @@ class Grid:
                 seeded = (_seeded(*of, seed) if draws else of[0] for of, draws in zip(parsed, free, strict=True))
                 yield listed(seeded), seed
         if seeds and not drawing:
-            raise InputError("seeds are given, but no trouble of this grid draws anything: add one like jitter")
+            raise InputError("seeds are given, but no fault of this grid draws anything: add one like jitter")
 
 
 def read_grid(
@@ -189,7 +191,8 @@ def read_grid(
     """
     root = parse_yaml(text, name)
     axes = [axis.name for axis in fields(Grid) if axis.name not in ("texts", "python")]
-    nodes = root.mapping("a grid", [*axes, "topologies"])
+    nodes = root.mapping("a grid", [*axes, *RENAMED, "topologies"])
+    nodes = {RENAMED.get(name, name): node for name, node in nodes.items()}
     lists: dict[str, Any] = {key: _texts(node, key) for key, node in nodes.items() if key not in ("vary", "set")}
     maps: dict[str, Any] = {
         key: {inner: _texts(value, inner) for inner, value in nodes[key].mapping(key).items()}

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ops.lab.cells import Row
 from ops.lab.checksums import CUT_SHORT, LONGEST_LINE, DamageError, checked_table, open_table, opened, sealed
+from ops.plan.notation import RENAMED
 from sim.base.files.locks import is_at, lock, notice
 from sim.base.files.textfile import check_names, open_regular
 from sim.base.files.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
@@ -35,7 +36,7 @@ SCHEMA = pa.schema(
         ("network", pa.string()),
         ("ranks", pa.int64()),
         ("size_bytes", pa.int64()),
-        ("trouble", pa.string()),
+        ("fault", pa.string()),
         ("seed", pa.int64()),
         ("time_s", pa.float64()),
         ("algbw_Bps", pa.float64()),
@@ -223,7 +224,7 @@ def read_table(path: Path) -> pa.Table:
     if not os.path.exists(path):  # unlike pathlib it has an answer for a name that is too long
         raise InputError(f"{path} does not exist: give the table that `sweep` wrote")
     table = _read_table(path)
-    for column in ("algorithm", "settings", "machine", "network", "trouble", "bottleneck"):
+    for column in ("algorithm", "settings", "machine", "network", "fault", "bottleneck"):
         check_names(pc.unique(table[column]).drop_null().to_pylist(), column)
     return table
 
@@ -284,6 +285,7 @@ def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
             raise InputError(f"{path} is not a Parquet table: give the file of a sweep") from None
         mend = f"take a copy of it, or move it away and sweep again{_still_kept(path)}"
         raise InputError(f"{path} is damaged ({error}): {mend}") from None
+    table = table.rename_columns([RENAMED.get(name, name) for name in table.column_names])
     for name in _LATER if columns is None else ():
         if name not in table.column_names:
             table = table.append_column(SCHEMA.field(name), pa.nulls(table.num_rows, SCHEMA.field(name).type))
@@ -312,9 +314,9 @@ def _as_rows(table: pa.Table, path: Path) -> pa.Table:
 
 
 def _one_notation(table: pa.Table) -> pa.Table:
-    """Tables of old have ` + ` between the troubles of a row."""
-    at = table.schema.get_field_index("trouble")
-    return table.set_column(at, SCHEMA.field("trouble"), pc.replace_substring(table["trouble"], " + ", ";"))
+    """Tables of old have ` + ` between the faults of a row."""
+    at = table.schema.get_field_index("fault")
+    return table.set_column(at, SCHEMA.field("fault"), pc.replace_substring(table["fault"], " + ", ";"))
 
 
 def _in_order(table: pa.Table, order: Sequence[str]) -> pa.Table:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ops.lab.cells import Row, failed, rows
 from ops.lab.sent import RemoteCall, send
-from ops.request import Request
+from ops.plan import Plan
 from sim.base.compiled import is_on_disk
 from sim.base.machine_code.notices import COLD, say_once
 from sim.base.watch import Watch, always, watching
@@ -54,7 +54,7 @@ class Pool(NamedTuple):
     One that is an InputError says why.
     """
 
-    submit: Callable[[Sequence[Request]], "Future[list[Row]]"]
+    submit: Callable[[Sequence[Plan]], "Future[list[Row]]"]
     processes: int
     broken: tuple[type[BaseException], ...]
 
@@ -86,7 +86,7 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
         with _deaf_to_interrupts():
             executors = [started()]
 
-    def submit(batch: Sequence[Request]) -> Future[list[Row]]:
+    def submit(batch: Sequence[Plan]) -> Future[list[Row]]:
         with _deaf_to_interrupts():
             try:
                 return executors[-1].submit(rows, batch)
@@ -201,11 +201,11 @@ def _meet(address: str) -> None:
         aside.submit(asyncio.run, meet()).result()
 
 
-def carried_out(cells: Sequence[Request], pool: Pool) -> Iterator[list[Row]]:
+def carried_out(cells: Sequence[Plan], pool: Pool) -> Iterator[list[Row]]:
     """Rows as they come, every cell's once; cells whose process died get a second try, alone, after the others."""
     waiting = deque(_batches(cells, pool.processes))
-    running: dict[Future[list[Row]], Sequence[Request]] = {}
-    suspects: list[Request] = []
+    running: dict[Future[list[Row]], Sequence[Plan]] = {}
+    suspects: list[Plan] = []
     while waiting or running:
         while waiting and len(running) < pool.processes * AHEAD:
             batch = waiting.popleft()
@@ -227,7 +227,7 @@ def carried_out(cells: Sequence[Request], pool: Pool) -> Iterator[list[Row]]:
             yield [failed(cell, str(error) if isinstance(error, InputError) else KILLED)]
 
 
-def _batches(cells: Sequence[Request], processes: int) -> Iterator[Sequence[Request]]:
+def _batches(cells: Sequence[Plan], processes: int) -> Iterator[Sequence[Plan]]:
     """In order, so that neighbours share their schedule; small enough that every process gets some."""
     size = max(1, min(BATCH, len(cells) // (processes * AHEAD)))
     return (cells[i : i + size] for i in range(0, len(cells), size))

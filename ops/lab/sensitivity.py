@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ops.lab.cells import prepare
-from ops.request import PreparedRun
+from ops.plan import PreparedRun
 from ops.run import Run
 from sim.base import watch
 from sim.errors import InputError, StalledError, UnreachableError
@@ -137,9 +137,9 @@ def _expect(plain: Run, took: float, changes: int, runs: int = 1) -> None:
 
 def _cables(run: PreparedRun, plain: Run) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
     """The cables that the run crossed, by classes: a name and the ends of each cable, the busiest first."""
-    topology, folded, request = run.topology, run.work.folded, run.request
+    topology, folded, plan = run.topology, run.work.folded, run.plan
     first = np.arange(len(topology.links))
-    if folded is not None and not (request.troubles or request.counts or run.work.pace or run.work.made):
+    if folded is not None and not (plan.faults or plan.counts or run.work.pace or run.work.made):
         first = equivalent_links(topology, folded)
     classes: dict[int, list[Group]] = {}
     for group in _groups(plain, "link", None):

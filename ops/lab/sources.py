@@ -9,11 +9,11 @@ from typing import Any
 
 from ops.collectives import COLLECTIVES
 from ops.libraries import LIBRARIES
+from ops.plan import Plan
+from ops.plan.library_choice import collective_of, collectives_of, library_of, options_of
+from ops.plan.notation import algorithm_spec
+from ops.plan.python_file import algorithm_of_file
 from ops.registry import ALGORITHMS, Algorithm
-from ops.request import Request
-from ops.request.library_choice import collective_of, collectives_of, library_of, options_of
-from ops.request.notation import algorithm_spec
-from ops.request.python_file import algorithm_of_file
 from sim.errors import InputError
 from sim.parameters import Parameter, bind, written
 
@@ -24,7 +24,7 @@ _SKIP = ("n", "root")
 
 @dataclass(frozen=True)
 class Source:
-    """One point of the axis of what runs: the words of its request, and which other axes it has.
+    """One point of the axis of what runs: the words of its plan, and which other axes it has.
 
     `brings_ranks` is whether it is for one number of ranks, as schedules are that somebody wrote down.
     """
@@ -57,10 +57,10 @@ def algorithms(names: Sequence[str], values: Mapping[str, Sequence[str]]) -> Ite
 def schedules(texts: Mapping[str, str]) -> Iterator[Source]:
     """Each of some files by its name. Raises InputError for one that cannot be read, or is a run that was kept."""
     for name, text in texts.items():
-        request = Request("", schedule=text, schedule_name=name)
-        if request.is_kept:
+        plan = Plan("", schedule=text, schedule_name=name)
+        if plan.is_kept:
             raise InputError(f"{name} is a run that was kept, with its machine: give the schedule alone")
-        sized = request.work().sized
+        sized = plan.work().sized
         yield Source(name, {"algorithm": "", "schedule": text, "schedule_name": name}, sized, False, False, True)
 
 

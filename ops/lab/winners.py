@@ -10,7 +10,7 @@ import numpy as np
 
 from ops.lab.cells import Row, prepare, rows
 from ops.lab.pool import carried_out, cores
-from ops.request import PreparedRun, Request
+from ops.plan import Plan, PreparedRun
 from sim.errors import InputError, StalledError
 from sim.topology import Floats
 from sim.units import fmt_object, fmt_size
@@ -79,7 +79,7 @@ class Change:
     after: str
 
 
-def results(cells: Sequence[Request], *, jobs: int = 0) -> Iterable[list[Row]]:
+def results(cells: Sequence[Plan], *, jobs: int = 0) -> Iterable[list[Row]]:
     """The rows of cells as they come, a few in this process, many on all cores."""
     if jobs == 1 or len(cells) <= INLINE:
         left = list(cells)
@@ -104,7 +104,7 @@ def winner_map(rows: Iterable[Row]) -> WinnerMap:
         other = places.get(place)
         if other is not None:
             what = next(
-                (key for key in ("machine", "network", "trouble", "seed", "root", "counts") if row[key] != other[key]),
+                (key for key in ("machine", "network", "fault", "seed", "root", "counts") if row[key] != other[key]),
                 "machine",
             )
             own = {"network": "its own", "root": "0"}.get(what, "none")

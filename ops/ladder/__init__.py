@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ops.collectives import COLLECTIVES
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import Work, execute
 from ops.sketch import Sketch, columns_of
 from ops.sketch.referee import bound
@@ -39,7 +39,7 @@ class LadderTask:
     because: str
     empty: Sketch
     best: Sketch
-    machine: Request
+    machine: Plan
     spare: int
     least: "Callable[[LadderTask], float] | None"
 
@@ -152,7 +152,7 @@ def task(
         name, goal = columns.__name__, " ".join((columns.__doc__ or "").split())
         empty = Sketch(collective, ranks, pieces)
         best = empty.with_columns(columns_of(";".join(columns())))
-        place = Request(algorithm="", machine=machine, edits=edits, size=size)
+        place = Plan(algorithm="", machine=machine, edits=edits, size=size)
         TASKS.add(name, LadderTask(name, order, goal, because, empty, best, place, spare, least))
         return columns
 

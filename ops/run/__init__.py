@@ -19,18 +19,18 @@ def execute(
     blocks: Sequence[float] | None = None,
     lockstep: bool = False,
     history: bool = False,
-    trouble: Sequence[str | Perturbation] = (),
+    fault: Sequence[str | Perturbation] = (),
     written: float = FEW,
 ) -> Run:
     """Prove a work and run it alone on a machine, with faults or without.
 
     `size` is what nccl-tests would call it, in bytes; `blocks` gives every block its own bytes instead, or every whole
     block where an algorithm cuts them into pieces. `history` keeps every change of every rate where every transfer is
-    simulated. `trouble` are faults, in words or made. A work of at most `written` transfers and moves has every
+    simulated. `fault` are faults, in words or made. A work of at most `written` transfers and moves has every
     transfer simulated, a larger one is simulated as cheaply as is exact. Raises InputError for what cannot be run,
     StalledError for what never ends.
     """
-    return carry_out(Setup(topology, work, size, blocks, lockstep, history, trouble), written)
+    return carry_out(Setup(topology, work, size, blocks, lockstep, history, fault), written)
 
 
 def carry_out(setup: Setup, written: float = FEW) -> Run:

@@ -179,7 +179,7 @@ class Run:
             "lower bound": fmt_time(self.bound) if self.bound else "",
             "bottleneck": f"{use.name}, full for {fmt_share(use.share)} of the run" if use else "",
             "transfers": f"{self.timing.messages:,} in {self.timing.steps:,} steps",
-            "faults": "; ".join(filter(None, self.timing.troubles)),
+            "faults": "; ".join(filter(None, self.timing.faults)),
             "verified": "yes" if self.verdict.ok else f"{self.verdict.verdict}: {self.verdict.reason}",
         }
 

@@ -10,6 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+_RENAMED = {"Request": "Plan", "TROUBLES": "FAULTS"}
+
 
 @cache
 def _places() -> dict[str, str]:
@@ -22,6 +24,8 @@ def _places() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return version(__name__)
+    if name in _RENAMED:
+        raise AttributeError(f"{__name__}.{name} is called {__name__}.{_RENAMED[name]} now")
     if name not in _places():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import_module("ui.notebook")  # which draws what cells of a notebook show

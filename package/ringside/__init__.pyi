@@ -6,9 +6,9 @@ from ops.collectives import COLLECTIVES as COLLECTIVES
 from ops.collectives import allreduce as allreduce
 from ops.lab.grid import Grid as Grid
 from ops.lab.winners import WinnerMap as WinnerMap
+from ops.plan import Plan as Plan
+from ops.plan.call import run as run
 from ops.programs import run_program as run_program
-from ops.request import Request as Request
-from ops.request.call import run as run
 from ops.run import Run as Run
 from ops.training.step import TrainingStep as TrainingStep
 from ops.training.world import World as World
@@ -17,7 +17,7 @@ from ops.workloads import workload as workload
 from sim import units as units
 from sim.engine import simulate as simulate
 from sim.errors import InputError as InputError
-from sim.faults.kinds import TROUBLES as TROUBLES
+from sim.faults.kinds import FAULTS as FAULTS
 from sim.formats import FORMATS as FORMATS
 from sim.formats import read_topology as read_topology
 from sim.formats import reader as reader

@@ -1,4 +1,4 @@
-"""One source, two speeds: kernel functions are interpreted for a first small scene, compiled for the rest.
+"""One source, two speeds: kernel functions are interpreted for a first small run, compiled for the rest.
 
 Kernel modules mark their functions with `@jit` or `@helper`, which leaves them plain Python. `compiled(module)` has
 a compiled twin of each; both give the same numbers, bit for bit. Importing numba costs half a second, so

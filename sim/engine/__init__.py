@@ -270,7 +270,7 @@ class Cluster:
             end=fabric.end[rows],
             cause=np.where(cause < 0, cause, cause - np.int32(job.first)) if job.first else cause,
             history=self._history(job),
-            troubles=tuple(perturbation.name for perturbation in self.perturber.perturbations),
+            faults=tuple(perturbation.name for perturbation in self.perturber.perturbations),
             hits=self.perturber.hits(job, ended),
             instants=int(fabric.count[kernel.WAVES]),
             stall=stall,

@@ -234,8 +234,8 @@ class Arena:
 
     def crosses(self, route: Ints, links: Sequence[int] | Ints) -> NDArray[np.bool_]:
         """Which of some route numbers cross any of these links."""
-        troubled = np.isin(self.routes.links, links)
-        sums = np.concatenate([[0], np.cumsum(troubled)])
+        faulty = np.isin(self.routes.links, links)
+        sums = np.concatenate([[0], np.cumsum(faulty)])
         return (sums[self.routes.offsets[1:]] > sums[self.routes.offsets[:-1]])[route]
 
     def _nowhere(self) -> int:

@@ -1,4 +1,4 @@
-"""What makes a run differ from the plain machine: of which trouble is one use, a library's protocol another."""
+"""What makes a run differ from the plain machine: of which fault is one use, a library's protocol another."""
 
 from sim.faults.helpers import (
     checked_share,

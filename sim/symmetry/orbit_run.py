@@ -322,7 +322,7 @@ class _ApartCluster(Cluster):
         receiver = schedule.symmetry.ranks.turned(sender, schedule.turn[klass])
         who = len(late) - 1 - np.argmax((late[:, sender] == until) | (late[:, receiver] == until), axis=0)
         return Hits(
-            np.concatenate([hits.trouble, who.astype(np.int32)]),
+            np.concatenate([hits.fault, who.astype(np.int32)]),
             np.concatenate([hits.transfer, number.astype(np.int32)]),
             np.concatenate([hits.seconds, until - job.started]),
         )
@@ -381,7 +381,7 @@ class _ApartCluster(Cluster):
                 orbits=orbits,
                 link_bytes=self.arena.link_bytes(),
             ),
-            troubles=tuple(perturbation.name for perturbation in self.perturber.perturbations),
+            faults=tuple(perturbation.name for perturbation in self.perturber.perturbations),
             hits=self._hits(job, ended),
             capacities=self._changed(ended),
         )

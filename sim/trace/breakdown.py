@@ -31,11 +31,11 @@ class Breakdown:
     |---|---|
     | latency | the machine's overhead and the latencies of the route |
     | bytes | its bytes over the narrowest bandwidth of the route |
-    | slowed | as much more as they would have taken alone, as troubles left the links |
+    | slowed | as much more as they would have taken alone, as faults left the links |
     | sharing | as much more as they took, beside others on these links |
     | reducing | adding them up |
     | working | a rank's own work, where a schedule has some |
-    | waiting | being held back: a rank that is late, a delay of a trouble, what a library's way of sending costs |
+    | waiting | being held back: a rank that is late, a delay of a fault, what a library's way of sending costs |
 
     All are whole multiples of the smallest step that the run's time can make as a float64: they add up to it exactly,
     in any order.
@@ -119,14 +119,14 @@ def _works(trace: Trace, path: Path) -> NDArray[np.bool_]:
 def _moments(trace: Trace, path: Path) -> Floats:
     """A row per transfer: when it left, had paid latency, began to flow, and was there in the end, added up.
 
-    Before the last one stands when its bytes would have been through but for troubles, but for others, and were.
+    Before the last one stands when its bytes would have been through but for faults, but for others, and were.
     """
     left, start, arrived, end = (column[path] for column in (trace.left, trace.start, trace.arrived, trace.end))
     lead, alone = _lead(trace, path), _alone(trace, path)
     latency = _same(np.minimum(left + lead, start), start, start - left)
     own = _same(np.minimum(start + alone, arrived), arrived, arrived - start)
-    troubled = _same(np.minimum(_in_trouble(trace, path, start + alone), arrived), arrived, arrived - start)
-    return np.stack([left, latency, start, own, np.maximum(own, troubled), arrived, end], axis=1)
+    faulty = _same(np.minimum(_with_a_fault(trace, path, start + alone), arrived), arrived, arrived - start)
+    return np.stack([left, latency, start, own, np.maximum(own, faulty), arrived, end], axis=1)
 
 
 def _same(moments: Floats, others: Floats, spans: Floats) -> Floats:
@@ -150,8 +150,8 @@ def _alone(trace: Trace, path: Path) -> Floats:
     return np.asarray(trace.bytes[path] / np.array(narrowest))
 
 
-def _in_trouble(trace: Trace, path: Path, through: Floats) -> Floats:
-    """When transfers would be through if they had their links, as troubles left them, to themselves."""
+def _with_a_fault(trace: Trace, path: Path, through: Floats) -> Floats:
+    """When transfers would be through if they had their links, as faults left them, to themselves."""
     by_link: dict[int, list[Spell]] = {}
     for spell in spells(trace):
         by_link.setdefault(spell.link, []).append(spell)
@@ -176,9 +176,9 @@ def _through(trace: Trace, i: int, route: Mapping[int, Sequence[Spell]]) -> floa
     return until
 
 
-def _bandwidth(trace: Trace, link: int, troubled: Sequence[Spell], moment: float) -> float:
+def _bandwidth(trace: Trace, link: int, faulty: Sequence[Spell], moment: float) -> float:
     """What a link could carry from a moment on, in B/s."""
-    now = (spell.bandwidth for spell in troubled if spell.begin <= moment < spell.end)
+    now = (spell.bandwidth for spell in faulty if spell.begin <= moment < spell.end)
     return next(now, float(trace.topology.bandwidth[link]))
 
 

@@ -156,7 +156,8 @@ def _trace(document: TracePart) -> Trace:
     began, ended = (columns.get(name).number() for name in ("began", "ended"))
     if began > ended:
         columns.damaged("say that it ended before it began")
-    troubles = () if (names := document.optional("troubles")) is None else tuple(p.word() for p in names.items())
+    names = document.optional("faults") or document.optional("troubles")  # which files of old have
+    faults = () if names is None else tuple(name.word() for name in names.items())
     return Trace(
         topology=topology,
         schedule=schedule,
@@ -174,8 +175,8 @@ def _trace(document: TracePart) -> Trace:
         cause=_causes(columns.get("cause"), ready, left, start, end),
         instants=columns.get("instants").whole(0, 1 << 60),
         history=_history(document.optional("history"), count),
-        troubles=troubles,
-        hits=_hits(document.optional("hits"), len(troubles), count),
+        faults=faults,
+        hits=_hits(document.optional("hits"), len(faults), count),
         capacities=_capacities(document.optional("capacities"), len(topology.links)),
     )
 
@@ -341,11 +342,11 @@ def _in_order(part: TracePart, count: int) -> NDArray[np.float64]:
     return times
 
 
-def _hits(part: TracePart | None, troubles: int, count: int) -> Hits:
+def _hits(part: TracePart | None, faults: int, count: int) -> Hits:
     if part is None:
         return NO_HITS
-    trouble, transfer, seconds = part.several(3)
-    which = trouble.wholes(0, troubles - 1)
+    fault, transfer, seconds = part.several(3)
+    which = fault.wholes(0, faults - 1)
     return Hits(which, transfer.wholes(0, count - 1, len(which)), seconds.numbers(len(which)))
 
 

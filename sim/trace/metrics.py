@@ -127,7 +127,7 @@ class Use(_LinkUse):
 
 
 def link_use(trace: Loaded) -> Floats:
-    """For every link, the bytes that crossed it over those it could carry in the run, as troubles left it."""
+    """For every link, the bytes that crossed it over those it could carry in the run, as faults left it."""
     room = capacities(trace, np.array([trace.began, trace.ended]))[:, 0] * trace.time
     return np.divide(trace.link_bytes, room, out=np.zeros_like(room), where=room > 0)
 

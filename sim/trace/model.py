@@ -27,13 +27,13 @@ class History(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """Trouble `trouble[k]` bore on transfer `transfer[k]` for `seconds[k]`.
+    """Fault `fault[k]` bore on transfer `transfer[k]` for `seconds[k]`.
 
     That is how much later it could be ready for a straggler, how much longer it waited for a jitter, and how long it
-    flowed through a link while that was troubled.
+    flowed through a link while that was faulty.
     """
 
-    trouble: Ints
+    fault: Ints
     transfer: Ints
     seconds: Floats
 
@@ -116,7 +116,7 @@ class Trace:
         How many moments the simulator looked at.
     real : mapping
         Real seconds that running it took.
-    troubles : tuple of str
+    faults : tuple of str
         What went wrong in its world, as it was given.
     hits : Hits
         Which transfers the faults affected, and for how long.
@@ -145,7 +145,7 @@ class Trace:
     history: History | None = None
     instants: int = 0
     real: dict[str, float] = field(default_factory=dict)
-    troubles: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     """What went wrong in its world, as it was given."""
     hits: Hits = NO_HITS
     stall: Stall | None = None
@@ -261,7 +261,7 @@ class Trace:
             "routes": [x.tolist() for x in self.routes],
             "columns": columns,
             "history": history,
-            "troubles": list(self.troubles),
+            "faults": list(self.faults),
             "hits": [column.tolist() for column in self.hits],
             "capacities": [column.tolist() for column in self.capacities],
         }

@@ -47,7 +47,7 @@ class Timing:
     simulated: int
     rows: Rows
     real: dict[str, float] = field(default_factory=dict)
-    troubles: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
     hits: Hits = NO_HITS
     capacities: Capacities = NO_CAPACITIES
 
@@ -74,7 +74,7 @@ class Timing:
             began=self.began,
             ended=self.ended,
             instants=self.instants,
-            troubles=self.troubles,
+            faults=self.faults,
             capacities=self.capacities,
         )
 
@@ -94,7 +94,7 @@ class Timing:
             simulated=trace.schedule.messages,
             rows=WrittenRows(trace),
             real=trace.real,
-            troubles=trace.troubles,
+            faults=trace.faults,
             hits=trace.hits,
             capacities=trace.capacities,
         )

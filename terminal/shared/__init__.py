@@ -1,1 +1,1 @@
-"""What several commands share: types and options, and the request they make; tables, figures and progress."""
+"""What several commands share: types and options, and the plan they make; tables, figures and progress."""

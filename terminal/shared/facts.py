@@ -32,7 +32,7 @@ def facts(outcome: Run) -> dict[str, Any]:
         "instants": timing.instants,
         "verified": timing.verdict.verdict == "ok",
         "verdict": timing.verdict.verdict,
-        "troubles": _troubles(timing),
+        "faults": _faults(timing),
         "bottleneck": worst and {"src": worst.src, "dst": worst.dst, "bytes": worst.bytes, "share": worst.share},
     }
 
@@ -59,15 +59,15 @@ def above(time: float, bound: float) -> str:
     return "this took just that" if times == "1" else f"this took {times} times that"
 
 
-def _troubles(timing: Timing) -> list[dict[str, Any]]:
-    """On how many transfers each trouble bore, and for how long at most."""
+def _faults(timing: Timing) -> list[dict[str, Any]]:
+    """On how many transfers each fault bore, and for how long at most."""
     rows = []
-    for number, spec in enumerate(timing.troubles):
+    for number, spec in enumerate(timing.faults):
         if not spec:  # what a library's way of sending costs
             continue
-        hits = timing.hits.trouble == number
+        hits = timing.hits.fault == number
         longest = float(timing.hits.seconds[hits].max(initial=0.0))
-        rows.append({"trouble": spec, "transfers": int(np.count_nonzero(hits)), "longest_s": longest})
+        rows.append({"fault": spec, "transfers": int(np.count_nonzero(hits)), "longest_s": longest})
     return rows
 
 

@@ -12,7 +12,7 @@ from ops.formats import schedule_text
 from ops.lab.cells import Row, name_of
 from ops.lab.grid import Grid, lists, machine_text, split
 from ops.lab.winners import results
-from ops.request.python_file import python_file
+from ops.plan.python_file import python_file
 from sim.base.files.whole_file import check_writable, write_whole
 from sim.errors import InputError
 from sim.parameters import Parameter

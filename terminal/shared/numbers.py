@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import Run
 from sim.errors import InputError
 from sim.schedule.numeric import DTYPES, OPS, compare, cut, random_inputs
@@ -14,20 +14,20 @@ MOST_NUMBERS = 1 << 22
 """In all buffers together. Blocks are cut down to their first elements beyond it: all elements fare alike."""
 
 
-def kind_of(request: Request) -> tuple[str, str] | None:
+def kind_of(plan: Plan) -> tuple[str, str] | None:
     """The dtype and op of the numbers that move along; None where none do. Raises InputError for unknown names."""
-    if not request.dtype and not request.op:
+    if not plan.dtype and not plan.op:
         return None
-    for flag, name, names in (("--dtype", request.dtype, DTYPES), ("--op", request.op, OPS)):
+    for flag, name, names in (("--dtype", plan.dtype, DTYPES), ("--op", plan.op, OPS)):
         if name and name not in names:
             raise InputError(f"{flag} {name[:40]!r} is unknown: choose from {', '.join(names)}")
-    return request.dtype or DTYPES[0], request.op or "sum"
+    return plan.dtype or DTYPES[0], plan.op or "sum"
 
 
-def check(request: Request, outcome: Run, dtype: str, op: str) -> dict[str, Any]:
+def check(plan: Plan, outcome: Run, dtype: str, op: str) -> dict[str, Any]:
     """Run the schedule on random numbers and compare. Raises InputError for bytes that are no whole elements."""
     schedule, size, blocks = outcome.trace.schedule, int(outcome.size), outcome.blocks
-    typed = request.block_bytes or blocks or []
+    typed = plan.block_bytes or blocks or []
     width = np.dtype(dtype).itemsize
     for flag, number in [("--size", size)] if blocks is None else [("--counts:", round(count)) for count in typed]:
         if number % width:

@@ -1,6 +1,6 @@
-"""Options that several commands take, each defined once, and the request they make together.
+"""Options that several commands take, each defined once, and the plan they make together.
 
-`@asks(MACHINE, SIZE, …)` gives a command these options, and its function their values as one `request`.
+`@asks(MACHINE, SIZE, …)` gives a command these options, and its function their values as one `plan`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,11 +14,11 @@ import click
 from ops.collectives import COLLECTIVES
 from ops.formats import recognise, schedule_text
 from ops.libraries import LIBRARIES
+from ops.plan import Plan, PreparedRun
+from ops.plan.notation import MOST, assignments, beside, by_name, listed, size_word
+from ops.plan.plan_file import from_yaml
+from ops.plan.python_file import python_file
 from ops.registry import ALGORITHMS
-from ops.request import PreparedRun, Request
-from ops.request.notation import MOST, assignments, beside, by_name, listed, size_word
-from ops.request.python_file import python_file
-from ops.request.scenario import from_yaml
 from ops.run import FEW, Run, Work
 from sim.base.files.textfile import Expected, is_standard_input, read_text
 from sim.errors import InputError
@@ -29,7 +29,7 @@ from terminal import Answer
 from terminal.shared import types
 
 Words = Mapping[str, Any]
-"""What the options of a request hold, by name; None or empty where one is not given."""
+"""What the options of a plan hold, by name; None or empty where one is not given."""
 Options = tuple[Callable[[Any], Any], ...]
 
 TOPOLOGY = click.option("--topology", metavar="FILE", help="instead of --machine: a capture in any known format")
@@ -97,17 +97,17 @@ RANKS: Options = (
         "--ranks", type=types.RANKS, metavar="N", help="how many ranks take part; the whole machine if left out"
     ),
 )
-TROUBLE: Options = (
-    click.option("--fault", "trouble", multiple=True, metavar="SPEC", help="KIND:key=value,…, see `list troubles`"),
+FAULT: Options = (
+    click.option("--fault", "fault", multiple=True, metavar="SPEC", help="KIND:key=value,…, see `list faults`"),
 )
 ONE: Options = (*ALGORITHM, *MACHINE, *SIZE, *RANKS)
 """An algorithm on a machine."""
 RUN: Options = (
     *ALGORITHM,
     click.option(
-        "--scenario", metavar="FILE", help="instead of all else: a request in words, as `render -o x.yaml` writes it"
+        "--plan", metavar="FILE", help="instead of all else: a plan in words, as `render -o x.yaml` writes it"
     ),
-    click.option("--allow-exec", "trust", is_flag=True, help="execute the Python file that a scenario names"),
+    click.option("--allow-exec", "trust", is_flag=True, help="execute the Python file that a plan names"),
     *MACHINE,
     *SIZE,
     click.option(
@@ -123,28 +123,28 @@ RUN: Options = (
         help="where these blocks stand in a buffer, as MPI's displacements do",
     ),
     *RANKS,
-    *TROUBLE,
+    *FAULT,
     click.option("--lockstep", is_flag=True, help="let every step wait for the whole step before"),
     click.option("--blocking", is_flag=True, help="let every rank finish a step, sends too, before its next"),
 )
 """What one run is made of."""
 ENDINGS = (".txt", ".rf", ".hosts", ".rankfile", ".csv", ".log")
 """What names of files end with that are told from a list where there is no such file."""
-BESIDE_SCENARIO = ("scenario", "trust", "lockstep", "blocking")
-"""Of these, what may be given with a scenario, which stands for all others."""
+BESIDE_PLAN = ("plan", "trust", "lockstep", "blocking")
+"""Of these, what may be given with a plan, which stands for all others."""
 
 
 def asks(*options: Callable[[Any], Any], machine: bool = True) -> Callable[[Callable[..., Answer]], Any]:
-    """Give a command these options, and its function their values as `request`; `machine` says whether it needs one."""
+    """Give a command these options, and its function their values as `plan`; `machine` says whether it needs one."""
     names = names_of(options)
 
     def decorate(function: Callable[..., Answer]) -> Callable[..., Answer]:
         @wraps(function)
-        def with_request(**values: Any) -> Answer:
+        def with_plan(**values: Any) -> Answer:
             words = {name: values.pop(name) for name in names}
-            return function(request=read(words, machine=machine), **values)
+            return function(plan=read(words, machine=machine), **values)
 
-        return takes(*options)(with_request)
+        return takes(*options)(with_plan)
 
     return decorate
 
@@ -171,20 +171,20 @@ def names_of(options: Iterable[Callable[[Any], Any]]) -> list[str]:
     return [param.name for param in nothing.__click_params__]  # type: ignore[attr-defined]
 
 
-def read(words: Words, *, machine: bool = True) -> Request:
-    """The request that options make. Raises InputError for what does not go together."""
+def read(words: Words, *, machine: bool = True) -> Plan:
+    """The plan that options make. Raises InputError for what does not go together."""
     also = {name: words[name] for name in ("lockstep", "blocking", "dtype", "op") if words.get(name)}
-    if words.get("scenario") is not None:
-        return replace(_scenario(words), **also)
-    return Request(**(_machine(words, needed=machine) | _schedule(words) | _load(words) | also))
+    if words.get("plan") is not None:
+        return replace(_plan(words), **also)
+    return Plan(**(_machine(words, needed=machine) | _schedule(words) | _load(words) | also))
 
 
-def _scenario(words: Words) -> Request:
-    instead = [name for name in names_of(RUN) if name not in BESIDE_SCENARIO]
+def _plan(words: Words) -> Plan:
+    instead = [name for name in names_of(RUN) if name not in BESIDE_PLAN]
     beside = [name for name in instead if words.get(name) not in (None, ())]
     if beside:
-        raise InputError(f"--scenario says all of it: leave out {', '.join(beside)}, or change the file")
-    return from_yaml(schedule_text(words["scenario"]), words["scenario"], execute=bool(words.get("trust")))
+        raise InputError(f"--plan says all of it: leave out {', '.join(beside)}, or change the file")
+    return from_yaml(schedule_text(words["plan"]), words["plan"], execute=bool(words.get("trust")))
 
 
 def _machine(words: Words, *, needed: bool) -> dict[str, str]:
@@ -290,27 +290,27 @@ def _load(words: Words) -> dict[str, Any]:
         "displs": ",".join(map(str, displs or ())),
         "ranks": words.get("ranks") or 0,
         "root": words.get("root") or 0,
-        "trouble": listed(words.get("trouble") or ()),
+        "fault": listed(words.get("fault") or ()),
     }
 
 
-def prepare(request: Request) -> PreparedRun:
-    """The request, built and proved. Raises InputError for what is given though it is not needed too."""
-    prepared = request.prepare()
-    refuse_needless(request, prepared.work)
+def prepare(plan: Plan) -> PreparedRun:
+    """The plan, built and proved. Raises InputError for what is given though it is not needed too."""
+    prepared = plan.prepare()
+    refuse_needless(plan, prepared.work)
     return prepared
 
 
-def refuse_needless(request: Request, work: Work) -> None:
+def refuse_needless(plan: Plan, work: Work) -> None:
     """Raise InputError for a size, a rank count or a root that what runs brings itself, or cannot have."""
-    if work.made is not None and work.made.fixed_bytes is not None and (request.size or request.counts):
+    if work.made is not None and work.made.fixed_bytes is not None and (plan.size or plan.counts):
         raise InputError(f"{work.name} brings its own sizes: leave out --size and --counts")
-    if request.schedule and request.ranks and request.ranks != work.n:
-        raise InputError(f"{request.schedule_name} is for {work.n} ranks: leave out --ranks {request.ranks}")
-    if not 0 <= request.root < work.n:
-        raise InputError(f"{work.name}: root {request.root} is not among ranks 0..{work.n - 1}: choose one of them")
+    if plan.schedule and plan.ranks and plan.ranks != work.n:
+        raise InputError(f"{plan.schedule_name} is for {work.n} ranks: leave out --ranks {plan.ranks}")
+    if not 0 <= plan.root < work.n:
+        raise InputError(f"{work.name}: root {plan.root} is not among ranks 0..{work.n - 1}: choose one of them")
 
 
-def carried_out(request: Request, *, history: bool = False, written: float = FEW) -> Run:
+def carried_out(plan: Plan, *, history: bool = False, written: float = FEW) -> Run:
     """The run that is asked for; one that was kept is as it was. Raises InputError and StalledError."""
-    return request.run() if request.is_kept else prepare(request).run(history=history, written=written)
+    return plan.run() if plan.is_kept else prepare(plan).run(history=history, written=written)

@@ -41,7 +41,7 @@ def _language(text: str, flag: str) -> str:
 
 
 def _blocks(text: str, flag: str) -> list[int]:
-    from ops.request.notation import parse_blocks  # what every command loads has to be small
+    from ops.plan.notation import parse_blocks  # what every command loads has to be small
 
     return parse_blocks(text, flag)
 

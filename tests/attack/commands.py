@@ -195,7 +195,7 @@ VALUES = {
     "COLLECTIVE": lambda: (*_algorithms(), "allreduce", "allgather", "nccl.allreduce"),
     "ALGORITHM": _algorithms,
     "NAME": lambda: (*_networks(), "ddp", "fsdp", "nccl", "openmpi", "machines", "algorithms"),
-    "SPEC": lambda: (*_specs("a machine's spec"), *_specs("troubles")),
+    "SPEC": lambda: (*_specs("a machine's spec"), *_specs("faults")),
     "SIZE": lambda: ("1KiB", "64KiB", "3000", "1KiB..8KiB", "1KiB,2KiB,0,8KiB"),
     "KEY": lambda: ("segments=2", "bandwidth=1GBps,25GBps", "channels=2", "gpu=a100", "ranks=2,4", "nvlink=10GBps"),
     "TIME": lambda: ("1us", "250us", "0"),

@@ -17,14 +17,14 @@ from ops.lab.journal import Journal, read_table
 from ops.measured.files import place, read_tables
 from ops.measured.formats import MEASUREMENTS
 from ops.measured.machine import UntoldError
+from ops.plan import plan_file, training
 from ops.registry import ALGORITHMS
-from ops.request import scenario, training
 from ops.training.layers import parse_layers
 from ops.workloads import WORKLOADS
 from sim.base.formats import Formats
 from sim.errors import InputError
 from sim.faults.edits import EDITS, edited
-from sim.faults.kinds import TROUBLES, troubles
+from sim.faults.kinds import FAULTS, faults
 from sim.formats import FORMATS, read_topology, write_topology
 from sim.machines import MACHINES, build
 from sim.parameters import Parameter, bind
@@ -101,12 +101,12 @@ def use_trace(text: str) -> None:
     assert np.isfinite(trace.link_bytes).all()
 
 
-def use_scenario(text: str) -> None:
-    """Read a request, and what it asks for where that is small."""
-    request = scenario.from_yaml(text, "it")
-    written = scenario.to_yaml(request)
-    assert scenario.to_yaml(scenario.from_yaml(written, "it")) == written
-    request.others()
+def use_plan(text: str) -> None:
+    """Read a plan, and what it asks for where that is small."""
+    plan = plan_file.from_yaml(text, "it")
+    written = plan_file.to_yaml(plan)
+    assert plan_file.to_yaml(plan_file.from_yaml(written, "it")) == written
+    plan.others()
 
 
 def use_grid(text: str) -> None:
@@ -118,11 +118,11 @@ def use_grid(text: str) -> None:
     read_grid(text, "it", no_file)
 
 
-def use_troubles(text: str) -> None:
+def use_faults(text: str) -> None:
     """Read what goes wrong on a machine."""
     machine = _machine()
     for spec in text.split(";"):
-        troubles([spec], machine)
+        faults([spec], machine)
 
 
 def use_edits(text: str) -> None:
@@ -134,8 +134,8 @@ def use_edits(text: str) -> None:
 
 def use_workload(text: str) -> None:
     """Read a workload's parameters."""
-    request = training.TrainingRequest.of(text, scenario.Request())
-    bind(request.entry.function, dict(request.settings), request.workload, skip=("topology",))
+    plan = training.WorkloadPlan.of(text, plan_file.Plan())
+    bind(plan.entry.function, dict(plan.settings), plan.workload, skip=("topology",))
 
 
 @cache
@@ -231,7 +231,7 @@ LAYERS = ("fc1 1024x256+1024 1ms 2ms 4MiB\nfc2 2x4 1ms 2ms\n", "conv 3x3x64 1us 
 GRID = (
     "algorithms: [allreduce.ring, allreduce.*]\nmachines: ['switch:ranks=4', nodes]\nsizes: [1KiB..1MiB*4]\n"
     "ranks: [2, 4]\nvary: {bandwidth: [1GBps, 25GBps]}\nset: {segments: [1, 2]}\n"
-    "troubles: [none, jitter]\nseeds: [1]\n",
+    "faults: [none, jitter]\nseeds: [1]\n",
 )
 TRAINING = (
     "ringside: training-1\nworkload: ddp\nmachine: dgx1v\nsettings:\n  bucket: 25MiB\n",
@@ -242,8 +242,8 @@ PAIR = (
 )
 
 NAMED: dict[str, tuple[Callable[[], tuple[str, ...]], Callable[[str], Any]]] = {
-    "a scenario": (lambda: (*_kept("scenarios/")(), *PAIR), use_scenario),
-    "a training scenario": (lambda: TRAINING, lambda text: training.from_yaml(text, "it")),
+    "a plan": (lambda: (*_kept("scenarios/")(), *PAIR), use_plan),
+    "a training plan": (lambda: TRAINING, lambda text: training.from_yaml(text, "it")),
     "a grid": (lambda: GRID, use_grid),
     "a kept run": (_kept("traces/"), use_trace),
     "layers": (lambda: (*_kept("layers")(), *LAYERS), parse_layers),
@@ -251,7 +251,7 @@ NAMED: dict[str, tuple[Callable[[], tuple[str, ...]], Callable[[str], Any]]] = {
         lambda: specs_of({name: MACHINES.parameters(name) for name in MACHINES}),
         lambda text: look_at(build(text)),
     ),
-    "troubles": (lambda: specs_of({name: TROUBLES.parameters(name) for name in TROUBLES}), use_troubles),
+    "faults": (lambda: specs_of({name: FAULTS.parameters(name) for name in FAULTS}), use_faults),
     "edits": (lambda: specs_of({name: EDITS.parameters(name) for name in EDITS}), use_edits),
     "a workload's spec": (lambda: specs_of({name: entry.params for name, entry in WORKLOADS.items()}), use_workload),
 }

@@ -1,4 +1,4 @@
-"""Every page with every word of a link: those that requests, questions, workloads and pages have."""
+"""Every page with every word of a link: those that plans, questions, workloads and pages have."""
 
 import json
 import re
@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl, urlencode
 
 from streamlit.testing.v1 import AppTest
 
-from ops.request.link import to_link
-from ops.request.scenario import from_yaml, is_scenario
-from ops.request.words import WORDS as REQUEST_WORDS
+from ops.plan.link import to_link
+from ops.plan.plan_file import from_yaml, is_plan
+from ops.plan.words import WORDS as PLAN_WORDS
 from ops.workloads import WORKLOADS
 from sim.errors import LONGEST, InputError, StalledError
 from sim.registry import MEND
@@ -39,11 +39,11 @@ LINKS = (
     *("algorithm=allreduce.tree", "algorithm=x", "machine=dgx1v", "machine=switch:ranks=0", "machine=:::", "size=3"),
     *("t=nan", "t=1e9", "view=time", "view=none", "against=size=1|x=2", "against=algorithm=allreduce.linear"),
     *("capture=!!", "capture=example-none", "ranks=9999999", "ranks=1", "root=7", "schedule=example-none"),
-    *("trouble=dead_link:src=GPU0,dst=NVS0", "trouble=lost_nic:nic=NIC0,reroute=yes", "trouble=;;", "settings=a=1"),
-    *("machine=dgx_a100:hosts=99999", "settings=segments=65536", "trouble=straggler", "trouble=straggler:rank=99"),
+    *("fault=dead_link:src=GPU0,dst=NVS0", "fault=lost_nic:nic=NIC0,reroute=yes", "fault=;;", "settings=a=1"),
+    *("machine=dgx_a100:hosts=99999", "settings=segments=65536", "fault=straggler", "fault=straggler:rank=99"),
     *("algorithm=allreduce.nosuch", "machine=torus:dims=0x0", "machine=switch:bandwidth=nan", "ranks=²", "t=²"),
     *("root=-1", "against=ranks=²", "counts=1,x", "network=nosuch", "page=![x](http://x/x.png)", "size=[a](http://x)"),
-    *("trouble=background:streams=0", "algorithm=allreduce.recursive_knomial&settings=radix=0", "view=../../etc"),
+    *("fault=background:streams=0", "algorithm=allreduce.recursive_knomial&settings=radix=0", "view=../../etc"),
     *("workload=none", "workload=fsdp", "lesson=none", "step=-1", "collective=none", "machines=none:1", "sizes=0..1"),
 )
 """Words that somebody damaged."""
@@ -105,7 +105,7 @@ def _names() -> tuple[str, ...]:
     """Every word that a link may have."""
     asked = {word for file in (ROOT / "ui").rglob("*.py") for word in _queried(file)}
     parameters = {key for entry in WORKLOADS.values() for key in entry.params}
-    return tuple(sorted({*REQUEST_WORDS, *(field.name for field in fields(Question)), *asked, *parameters, "workload"}))
+    return tuple(sorted({*PLAN_WORDS, *(field.name for field in fields(Question)), *asked, *parameters, "workload"}))
 
 
 def _queried(file: Path) -> list[str]:
@@ -120,7 +120,7 @@ def _right() -> tuple[dict[str, str], ...]:
     """Links that work."""
     kept = [dict(parse_qsl(link)) for link in links()]
     texts = {file.name: file.read_text("utf-8") for file in files("scenarios")}
-    kept += [to_link(from_yaml(text, name)) for name, text in texts.items() if is_scenario(text)]
+    kept += [to_link(from_yaml(text, name)) for name, text in texts.items() if is_plan(text)]
     return tuple(words for words in kept if not any(word in str(words) for word in SMALL)) + tuple(
         dict(parse_qsl(words) or [words.partition("=")[::2]]) for words in LINKS
     )
@@ -130,7 +130,7 @@ def _right() -> tuple[dict[str, str], ...]:
 def _values(name: str) -> tuple[str, ...]:
     """Values of a word in links that work, or of whatever is called so."""
     values = [words[name] for words in _right() if name in words]
-    kinds = {"machine": "a machine's spec", "machines": "a machine's spec", "trouble": "troubles"}
+    kinds = {"machine": "a machine's spec", "machines": "a machine's spec", "fault": "faults"}
     if name in kinds:
         values += next(reader.samples() for reader in readers() if reader.name == kinds[name])
     values += {"lang": text.languages(), "page": [*PAGES], "workload": [*WORKLOADS]}.get(name, [])

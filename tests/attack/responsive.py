@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import websockets
 
-from ops.request.packing import packed
+from ops.plan.packing import packed
 from sim.base.share import MOST_SECONDS
 from tests.attack.visitors import Record, Tab, spent, visitor
 from tests.browser.conftest import serve

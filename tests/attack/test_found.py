@@ -4,7 +4,7 @@ import pytest
 
 from ops.formats import read_schedule
 from ops.measured.files import read_tables
-from ops.request import scenario
+from ops.plan import plan_file
 from ops.training.layers import parse_layers
 from sim.errors import LONGEST, InputError
 from sim.formats import read_topology
@@ -48,9 +48,9 @@ READ = {
         read_tables(NAMED.format(8, 1.5), "it")[0].rows[0].algorithm == "ring"
     ),
     "a time too small for Decimal": lambda: parse_time("1e-99999999999999999999s") == 0,
-    "a scenario: a name that ends with a line": lambda: (
-        (request := scenario.from_yaml('ringside: scenario-1\nmachine: "dgx_a100\n\n"\n', "it"))
-        == scenario.from_yaml(scenario.to_yaml(request), "it")
+    "a plan: a name that ends with a line": lambda: (
+        (plan := plan_file.from_yaml('ringside: scenario-1\nmachine: "dgx_a100\n\n"\n', "it"))
+        == plan_file.from_yaml(plan_file.to_yaml(plan), "it")
     ),
 }
 
@@ -90,8 +90,8 @@ REFUSED = {
         lambda: read_schedule(f"num_ranks 2\nrank 0 {{\nl1: send {MANY}b to 1\n}}\n", "it"),
         "send 9{20} is beyond a day or 1 PiB",
     ),
-    "a scenario: 5,000 digits": (
-        lambda: scenario.from_yaml(f"ringside: scenario-1\nranks: {MANY}\n", "it"),
+    "a plan: 5,000 digits": (
+        lambda: plan_file.from_yaml(f"ringside: scenario-1\nranks: {MANY}\n", "it"),
         "line 2: ranks='9{20}' is not a whole number: correct it",
     ),
 }

@@ -17,10 +17,10 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-SCENES = (
+PLANS = (
     "", "machine=switch:ranks={n}", "machine=dgx_a100&size={m}MiB", "machine=switch:ranks={n}&algorithm=allgather.ring",
     "machine=nodes:nodes=2&algorithm=allreduce.hierarchical_2d&size={m}MiB", "page=learn", "page=train",
-    "machine=switch:ranks={n}&algorithm=alltoall.bruck", "machine=dual_socket_pcie&trouble=slow_link:src=GPU0,dst=PCI0",
+    "machine=switch:ranks={n}&algorithm=alltoall.bruck", "machine=dual_socket_pcie&fault=slow_link:src=GPU0,dst=PCI0",
     "machine=switch:ranks=16&against=algorithm=allreduce.rabenseifner",
 )  # fmt: skip
 FINISHED = ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY
@@ -73,16 +73,16 @@ class Tab:
                 return time.perf_counter() - begun
 
 
-def scene(draw: random.Random) -> str:
+def plan(draw: random.Random) -> str:
     """A link somebody of a class might open."""
-    return quote(draw.choice(SCENES).format(n=draw.randrange(4, 33), m=1 << draw.randrange(0, 8)), safe="=&:,.")
+    return quote(draw.choice(PLANS).format(n=draw.randrange(4, 33), m=1 << draw.randrange(0, 8)), safe="=&:,.")
 
 
 async def visitor(address: str, record: Record, draw: random.Random, until: float) -> None:
-    """Come, look at a few scenes, leave, and come again."""
+    """Come, look at a few plans, leave, and come again."""
     while time.monotonic() < until:
         try:
-            query = scene(draw)
+            query = plan(draw)
             async with Tab(address) as tab:
                 for _ in range(draw.randrange(1, 4)):
                     try:

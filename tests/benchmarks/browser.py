@@ -15,10 +15,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from ops.request import Request
+from ops.plan import Plan
 from tests.browser.conftest import DESK, FLAGS, PLAYER, Visit, chromium_path, serve
+from ui.plan.picture import carried_out
 from ui.player.payload import pack
-from ui.scene.picture import carried_out
 
 FRAMES = """async seconds => {
   const ticks = [];
@@ -262,7 +262,7 @@ def main() -> None:
                 asked(browser, str(script))
             browser.close()
         return
-    ring = carried_out(Request(machine="switch:ranks=64"))
+    ring = carried_out(Plan(machine="switch:ranks=64"))
     report("payload of the 64-rank ring", len(json.dumps(pack(ring.trace))) / 1e6, "under 1", "MB")
     address, server = serve()
     try:
@@ -270,7 +270,7 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
             opened(browser, address, "")[0].context.close()
             visit, seconds = opened(browser, address, "")
-            report("first picture of the first scene", seconds, "under 2", "s")
+            report("first picture of the first plan", seconds, "under 2", "s")
             visit.context.close()
             for what, query in (
                 ("ring, 64 ranks", "?machine=switch:ranks=64"),

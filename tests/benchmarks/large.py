@@ -25,13 +25,13 @@ LARGE_FAILURES = ("allreduce.hierarchical_2d", "nodes:nodes=64,gpus=8")
 PAGE = """
 import json, sys
 from streamlit.testing.v1 import AppTest
-from ops.request import Request
-from ui.scene import picture
+from ops.plan import Plan
+from ui.plan import picture
 page = AppTest.from_file("app.py", default_timeout=300)
 page.query_params["algorithm"], page.query_params["machine"], page.query_params["size"] = sys.argv[1:]
 page.run()
 assert not page.exception and not page.error, (page.exception, page.error)
-print(json.dumps({"time_s": picture.run(Request(*sys.argv[1:3], size=sys.argv[3]), "en").seconds}))
+print(json.dumps({"time_s": picture.run(Plan(*sys.argv[1:3], size=sys.argv[3]), "en").seconds}))
 """
 
 

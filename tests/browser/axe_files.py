@@ -1,4 +1,4 @@
-"""WCAG 2.2 AA on pages that are files: a run, a step, a talk; of the site its front, scenes, lessons and the story.
+"""WCAG 2.2 AA on pages that are files: a run, a step, a talk; of the site its front, plans, lessons and the story.
 
 Run `python -m tests.browser.axe_files [PART OF A NAME]...`; names are like `lessons/ring-390-dark-zh`. It prints and
 ends as `tests.browser.axe` does, which looks at the dashboard's own pages.
@@ -10,24 +10,24 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from tests.browser.axe import SIZES, THEMES, faults_of
-from tests.browser.sites import SCENES, write_site
+from tests.browser.sites import PLANS, write_site
 from tests.browser.test_talk import written
 from tests.browser.windows import visits
 from ui.files import step_page
 from ui.files.exports import Shot, render
 from ui.lessons import LESSONS
-from ui.scene.picture import carried_out
+from ui.plan.picture import carried_out
 from ui.text import languages
 
 
 def made(folder: Path, site: Path, taught: Sequence[str] = tuple(LESSONS)) -> dict[tuple[str, str], Path]:
     """Every page by its name and language: those of the site, with the lessons of these names, others in a folder."""
-    names = ["index", "story", *(f"scenes/{name}" for name in SCENES), *(f"lessons/{name}" for name in taught)]
-    run = carried_out(Request(machine="switch:ranks=4")).trace
-    step = TrainingRequest(machine=Request(machine="switch:ranks=4")).run()
+    names = ["index", "story", *(f"scenes/{name}" for name in PLANS), *(f"lessons/{name}" for name in taught)]
+    run = carried_out(Plan(machine="switch:ranks=4")).trace
+    step = WorkloadPlan(machine=Plan(machine="switch:ranks=4")).run()
     pages = {}
     for language in languages():
         top = site / ("" if language == "en" else language)

@@ -20,11 +20,11 @@ from urllib.parse import parse_qsl
 import pytest
 from playwright.sync_api import TimeoutError, expect
 
-from ops.request.link import from_link
+from ops.plan.link import from_link
 from tests.browser.sites import write_site
 from ui.files.exports import Shot, render
+from ui.plan.picture import carried_out
 from ui.player.views import FIRST
-from ui.scene.picture import carried_out
 from ui.text import catalogue, say
 from ui.workers.one import ALONE
 
@@ -391,7 +391,7 @@ def visit(enter, address):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The site with a scene of one run, one of several, and every lesson; several tests look at it."""
+    """The site with a plan of one run, one of several, and every lesson; several tests look at it."""
     return write_site(tmp_path_factory.mktemp("site"))
 
 
@@ -400,13 +400,13 @@ def page_of_its_own(query, language):
     """A link's run as a file that plays without the dashboard; what one test has made others take too."""
     words = dict(parse_qsl(query.removeprefix("?")))
     shot = Shot(words.pop("view", FIRST), float(words.pop("t", 0)), language=language)
-    scene = from_link(words)
-    return render(_trace(scene), "html", replace(shot, request=scene))
+    plan = from_link(words)
+    return render(_trace(plan), "html", replace(shot, plan=plan))
 
 
 @cache
-def _trace(scene):
-    return carried_out(scene).trace
+def _trace(plan):
+    return carried_out(plan).trace
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from ui.player.views import VIEWS
 from ui.text import languages
 
 FOLDER = Path(__file__).parent / "screenshots"
-SCENES = {
+PLANS = {
     **{f"ring-{view}": f"?t=0.00021&view={view}" for view in VIEWS},
     "dgx1v-alltoall": "?machine=dgx1v&algorithm=alltoall.linear&t=0.0005",
     "doubling-shape": "?machine=switch:ranks=16&algorithm=allreduce.recursive_doubling&t=0.002&view=shape",
@@ -26,7 +26,7 @@ SCENES = {
     "fat-tree": "?machine=fat_tree&algorithm=allreduce.recursive_doubling&t=0.004",
     "thousand": "?machine=switch:ranks=1024&t=0.002",
     "compare": "?t=0.00021&against=algorithm=allreduce.double_binary_tree|machine=dgx1v",
-    "fork": "?t=0.0003&trouble=slow_link:src=GPU0,dst=NVS0,start=210us&against=trouble=",
+    "fork": "?t=0.0003&fault=slow_link:src=GPU0,dst=NVS0,start=210us&against=fault=",
     "embed": "?t=0.00021&embed=true&view=matrix",
     "train": "?page=train",
     "lab": "?page=lab",
@@ -45,7 +45,7 @@ def main(part: str = "") -> None:
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-            for name, query in SCENES.items():
+            for name, query in PLANS.items():
                 for width, height in SIZES:
                     for scheme in ("light", "dark"):
                         for language in languages():

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from ui.files import site
 from ui.lessons import LESSONS
-from ui.scene.gallery import exhibits
+from ui.plan.gallery import exhibits
 
-SCENES = ("what_is_allreduce", "which_algorithm")
-"""A scene with one run, and one with several."""
+EXAMPLES = ("what_is_allreduce", "which_algorithm")
+"""An example with one run, and one with several."""
 
 
 def write_site(folder: Path, taught: Sequence[str] = tuple(LESSONS)) -> Path:
     """Write it, with the lessons of these names; returns the folder."""
-    scenes = [exhibit for exhibit in exhibits() if exhibit.name in SCENES]
-    site.write(folder, scenes, lambda done, of: None, taught=list(taught))
+    examples = [exhibit for exhibit in exhibits() if exhibit.name in EXAMPLES]
+    site.write(folder, examples, lambda done, of: None, taught=list(taught))
     return folder

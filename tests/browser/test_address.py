@@ -6,8 +6,8 @@ from random import Random
 import pytest
 from playwright.sync_api import expect
 
-from ops.request import Request
-from ops.request.scenario import from_yaml, place_in, to_yaml
+from ops.plan import Plan
+from ops.plan.plan_file import from_yaml, place_in, to_yaml
 from sim.formats import write_topology
 from sim.machines import build
 from tests.browser.conftest import HASTE
@@ -49,7 +49,7 @@ def within(low, value, high):
     assert low <= value <= high
 
 
-def test_where_one_stands_is_in_the_address_and_back_leads_through_scenes_not_instants(visit):
+def test_where_one_stands_is_in_the_address_and_back_leads_through_plans_not_instants(visit):
     page = visit("?lang=en")
     page.page.evaluate("window.came = history.length")
     page.press("Step forward")
@@ -125,14 +125,14 @@ def test_words_of_a_place_that_are_nothing_here_are_left_out_and_told(visit):
     went(page, "!chosen")
 
 
-def test_a_scene_too_long_for_a_link_says_so_and_its_file_brings_it_back(visit):
+def test_a_plan_too_long_for_a_link_says_so_and_its_file_brings_it_back(visit):
     page = visit("?lang=en")
     noise = "".join(f"# {Random(k).randbytes(40).hex()}\n" for k in range(150))  # nothing makes this shorter
     machine = write_topology(build("switch:ranks=4"), "ringside_yaml") + noise.rstrip()
-    scene = Request(capture=machine, size="1MiB")
+    plan = Plan(capture=machine, size="1MiB")
     place = {"t": "0.00005", "view": "time", "chosen": "rank_1"}
-    page.page.evaluate(DROP, [["long.yaml", to_yaml(scene, place)]])
-    went(page, "scene=")
+    page.page.evaluate(DROP, [["long.yaml", to_yaml(plan, place)]])
+    went(page, "plan=")
     page.page.get_by_text("Too long for a link (6,000 characters at most)").wait_for()
     steps(page, 6)
     at(page, 0.00005)
@@ -142,19 +142,19 @@ def test_a_scene_too_long_for_a_link_says_so_and_its_file_brings_it_back(visit):
     page.page.get_by_role("button", name="Pause", exact=True).click()
     went(page, "!t=0.00005&")
     with page.page.expect_download() as taken:
-        page.page.get_by_role("button", name="Scene as a file").click()
+        page.page.get_by_role("button", name="Plan as a file").click()
     text = Path(taken.value.path()).read_text()
-    assert from_yaml(text, "long.yaml") == scene
+    assert from_yaml(text, "long.yaml") == plan
     assert {**place_in(text, "long.yaml"), "t": ""} == {**place, "t": ""}
 
     page.page.go_back()
-    went(page, "!scene=")
+    went(page, "!plan=")
     steps(page, 14)
     page.page.go_forward()
-    went(page, "scene=")
+    went(page, "plan=")
     steps(page, 6)
     page.page.reload()
-    page.page.get_by_text("names a scene that was too long for it").first.wait_for()
+    page.page.get_by_text("names a plan that was too long for it").first.wait_for()
     steps(page, 14)
 
 

@@ -8,7 +8,7 @@ from itertools import cycle
 import pytest
 from playwright.sync_api import expect
 
-from ops.request import Request
+from ops.plan import Plan
 from tests.browser.axe import STYLED, broken, faults_of
 from tests.browser.axe_files import made
 from tests.browser.conftest import FILES
@@ -29,7 +29,7 @@ def files(site, tmp_path_factory):
 
 
 def test_the_lessons_have_pictures_of_both_kinds():
-    drawn = [any(not isinstance(step.scene, Request) for step in LESSONS[name].steps) for name in TAUGHT]
+    drawn = [any(not isinstance(step.plan, Plan) for step in LESSONS[name].steps) for name in TAUGHT]
     assert drawn == [False, True]
 
 

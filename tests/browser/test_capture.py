@@ -7,12 +7,12 @@ from playwright.sync_api import expect
 
 from ops.formats import write_schedule
 from ops.measured import formats as measured_formats
+from ops.plan import Plan
+from ops.plan.examples import example_captures
+from ops.plan.plan_file import to_yaml
+from ops.plan.training import WorkloadPlan, is_training
+from ops.plan.training import to_yaml as training_yaml
 from ops.registry import ALGORITHMS
-from ops.request import Request
-from ops.request.examples import example_captures
-from ops.request.scenario import to_yaml
-from ops.request.training import TrainingRequest, is_training
-from ops.request.training import to_yaml as training_yaml
 from sim.formats import FORMATS, write_topology
 from sim.machines import build
 from ui.pages.measured import EXAMPLE
@@ -102,8 +102,8 @@ KINDS = {
         },
     },
     "_schedule": {"msccl": write_schedule(ALGORITHMS["allreduce.ring"].schedule(4), "msccl_xml")},
-    "_scenario": {"yaml": to_yaml(Request(machine="dgx1v"))},
-    "_training": {"yaml": training_yaml(TrainingRequest("fsdp"))},
+    "_plan": {"yaml": to_yaml(Plan(machine="dgx1v"))},
+    "_training": {"yaml": training_yaml(WorkloadPlan("fsdp"))},
     "_measured": {"nccl-tests": EXAMPLE},
 }
 

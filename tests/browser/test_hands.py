@@ -24,7 +24,7 @@ def test_the_page_that_follows_both_futures_moves_neither(visit):
     page.player.locator(".rs-card").get_by_role("button", name=HALF, exact=True).click()
     page.player.nth(1).wait_for()
     first, ahead = page.player.first.element_handle(), top(page)
-    page.where("trouble=slow_link")
+    page.where("fault=slow_link")
     page.page.get_by_test_id("stDataFrame").wait_for()
     page.settle()
     assert top(page) == ahead
@@ -32,11 +32,11 @@ def test_the_page_that_follows_both_futures_moves_neither(visit):
     page.where("t=0.001")
     second = page.player.nth(1).element_handle()
     page.page.go_back()
-    page.where("!trouble=")
+    page.where("!fault=")
     page.page.wait_for_function("([e]) => !e.isConnected", arg=[second])
     assert page.player.count() == 1
     page.page.go_forward()
-    page.where("trouble=slow_link")
+    page.where("fault=slow_link")
     page.player.nth(1).wait_for()
 
 
@@ -53,7 +53,7 @@ def test_what_a_hand_has_touched_stays_at_hand_and_one_hand_may_follow_another_a
     card.get_by_role("button", name=HALF, exact=True).click()
     page.where("share%3D0.25")
     page.settle()
-    (halves,) = parse_qs(urlsplit(page.page.url).query)["trouble"][0].split(";")
+    (halves,) = parse_qs(urlsplit(page.page.url).query)["fault"][0].split(";")
     assert halves.startswith("slow_link:src=SW,dst=GPU3,share=0.25")
     expect(card).to_contain_text("SW → GPU3")
     expect(page.player.nth(1).locator(".rs-card")).to_be_hidden()
@@ -63,7 +63,7 @@ def test_what_a_hand_has_touched_stays_at_hand_and_one_hand_may_follow_another_a
 
 def test_what_cannot_be_done_is_refused_above_the_very_same_picture_and_undone_at_once(visit):
     page = visit(STAGE)
-    ask_what_if(page, "SW → GPU3", HALF, "trouble=slow_link")
+    ask_what_if(page, "SW → GPU3", HALF, "fault=slow_link")
     page.player.nth(1).wait_for()
     page.settle()
     before = page.player.element_handles()
@@ -78,7 +78,7 @@ def test_what_cannot_be_done_is_refused_above_the_very_same_picture_and_undone_a
     expect(refused).to_have_count(0)
     page.settle()
     assert all(player.evaluate("e => e.isConnected") for player in before)
-    page.where("trouble=slow_link")
+    page.where("fault=slow_link")
 
 
 @BOTH
@@ -91,11 +91,11 @@ def test_half_a_link_is_two_choices_away_and_both_futures_stay(visit, language):
     assert "GPU0 → SW" in card.inner_text()
     assert "25 GB/s" in card.inner_text()
     half = {"en": "What if it were half as fast?", "zh": "假如它只有一半快？"}
-    ask_what_if(page, "GPU0 → SW", half[language], "trouble=slow_link")
+    ask_what_if(page, "GPU0 → SW", half[language], "fault=slow_link")
     page.player.nth(1).wait_for()
     page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())
     assert {page.player.nth(k).get_attribute("data-time-s") for k in (0, 1)} == {"0.002"}
-    page.page.get_by_text(say("page.compare.won", name=say("page.compare.untroubled"), time="4.726 ms")).wait_for()
+    page.page.get_by_text(say("page.compare.won", name=say("page.compare.faultless"), time="4.726 ms")).wait_for()
     page.settle()
     page.player.first.focus()
     page.page.keyboard.press("End")
@@ -184,6 +184,6 @@ def test_a_device_is_dragged_onto_another_and_the_machine_is_another(visit):
 
 def test_a_nic_can_be_lost(visit):
     page = visit("?machine=nodes:nodes=2,gpus=4,nics=2&t=0.001")
-    lost = "trouble=lost_nic%3Anic%3DH0.NIC1%2Cstart%3D1000us%2Creroute%3Dyes"
+    lost = "fault=lost_nic%3Anic%3DH0.NIC1%2Cstart%3D1000us%2Creroute%3Dyes"
     ask_what_if(page, "H0.NIC1", "What if it were lost now?", lost)
     page.player.nth(1).wait_for()

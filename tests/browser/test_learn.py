@@ -49,7 +49,7 @@ def test_a_lesson_is_finished_with_keys_alone_and_read_out(visit):
         page.locator("h1").first.evaluate("e => { e.tabIndex = -1; e.focus(); }")
         reach(page, "radio|")
         page.keyboard.press("Space")
-        for _ in range(step.ask.options.index(step.ask.answer(runs_of(step.scenes)))):
+        for _ in range(step.ask.options.index(step.ask.answer(runs_of(step.plans)))):
             page.keyboard.press("ArrowDown")
         assert first_choice(page) == one.told("page.learn.check")
         reach(page, one.told("page.learn.check"))

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from ops.lab.cells import rows
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from tests.browser.conftest import FILES, PLAYER
 from ui.notebook import show
 
@@ -59,7 +59,7 @@ def python_sets(page, name, value):
 
 
 def test_the_player_and_python_move_each_other(cell):
-    widget = show(Request(machine="switch:ranks=4", size="1MiB"), time=10e-6, height=400)
+    widget = show(Plan(machine="switch:ranks=4", size="1MiB"), time=10e-6, height=400)
     page = cell(widget, PLAYER)
     player = page.locator(PLAYER)
     assert float(player.get_attribute("data-time-s")) == pytest.approx(10e-6, rel=1e-6)
@@ -83,14 +83,14 @@ def test_the_player_and_python_move_each_other(cell):
 
 @pytest.mark.parametrize("paper", ["#ffffff", "#111111"])
 def test_a_cell_is_drawn_in_the_colours_around_it(cell, paper):
-    page = cell(show(Request(machine="switch:ranks=4", size="1MiB")), PLAYER, paper)
+    page = cell(show(Plan(machine="switch:ranks=4", size="1MiB")), PLAYER, paper)
     expect(page.locator(".rs-root")).to_have_css("color-scheme", "light" if paper == "#ffffff" else "dark")
     ink = "rgb(49, 51, 63)" if paper == "#ffffff" else "rgb(250, 250, 250)"
     expect(page.locator(".rs-caption").first).to_have_css("color", ink)
 
 
 def test_a_cell_of_a_map_is_chosen_from_both_sides(cell):
-    cells = [Request(f"allreduce.{name}", "switch:ranks=4", size="1KiB", ranks=4) for name in ("ring", "rabenseifner")]
+    cells = [Plan(f"allreduce.{name}", "switch:ranks=4", size="1KiB", ranks=4) for name in ("ring", "rabenseifner")]
     page = cell(show(rows(cells, budget=60.0)), '[data-ringside="map"]')
     page.get_by_role("button").first.click()
     assert page.evaluate("told") == [["cell", {"ranks": 4, "bytes": 1024}], ["saved"]]
@@ -100,7 +100,7 @@ def test_a_cell_of_a_map_is_chosen_from_both_sides(cell):
 
 
 def test_an_instant_of_a_training_step_is_chosen_from_both_sides(cell):
-    widget = show(TrainingRequest(machine=Request(machine="switch:ranks=2,bandwidth=3GBps")))
+    widget = show(WorkloadPlan(machine=Plan(machine="switch:ranks=2,bandwidth=3GBps")))
     page = cell(widget, '[data-ringside="training"]')
     python_sets(page, "time", widget.data["end"] / 2)
     assert page.locator(".rs-now").first.evaluate("e => e.style.left") == "50%"

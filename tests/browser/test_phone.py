@@ -65,7 +65,7 @@ def test_a_row_that_goes_on_beyond_the_edge_is_shaded_there(visit):
     assert shaded() == [True, False]
 
 
-def test_the_controls_of_a_scene_keep_to_one_line_also_after_another_one_was_chosen(visit):
+def test_the_controls_of_a_plan_keep_to_one_line_also_after_another_one_was_chosen(visit):
     page = visit("?machine=switch:ranks=8", viewport=PHONE)
 
     def in_line():
@@ -75,7 +75,7 @@ def test_the_controls_of_a_scene_keep_to_one_line_also_after_another_one_was_cho
         assert max(middles) - min(middles) < 2, middles
 
     page.soon(in_line)
-    page.choose(say("page.scenario"), say("scenario.slow_hop"))
+    page.choose(say("page.examples"), say("example.slow_hop"))
     page.page.wait_for_function("location.search.includes('dual_socket')")
     page.settle()
     page.soon(in_line)

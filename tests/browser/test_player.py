@@ -140,7 +140,7 @@ def test_everything_works_from_the_keyboard(play):
     assert page.data("playing") == "false"
 
 
-def test_a_reloaded_link_finds_the_same_scene_and_instant(visit):
+def test_a_reloaded_link_finds_the_same_plan_and_instant(visit):
     page = visit("?algorithm=broadcast.binomial&machine=mesh:ranks=6&root=2&size=1MiB")
     page.press("Step forward")
     page.press("Step forward")
@@ -259,7 +259,7 @@ def test_a_frame_of_256_ranks_is_painted_by_what_changes_not_by_every_cell(play)
 
 def test_a_saturated_link_at_half_its_bandwidth_is_drawn_full_and_marked(play):
     spell = "slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=9ms"
-    page = play(f"?machine=dual_socket_pcie&trouble={spell}&t=0.005&view=machine")
+    page = play(f"?machine=dual_socket_pcie&fault={spell}&t=0.005&view=machine")
     colours = """c => { const seen = {}; const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
       for (let k = 0; k < d.length; k += 4) if (d[k + 3]) {
         const w = d.slice(k, k + 3).join(); seen[w] = (seen[w] ?? 0) + 1; }

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ui.scene.examples import SCENARIOS
+from ui.plan.examples import EXAMPLES
 from ui.text import catalogue
 
 pytestmark = pytest.mark.browser
@@ -29,12 +29,12 @@ def test_questions_are_two_clicks_from_the_first_page_and_their_answers_are_in_s
     one = visit(f"?lang={language}", viewport={"width": 1440, "height": 900})
     page = one.page
     for name in ANSWERS[language]:
-        assert SCENARIOS[name].asks
+        assert EXAMPLES[name].asks
         page.get_by_text(texts["page.stage.title"], exact=True).click()
         one.player.first.wait_for()
         one.settle()
         page.get_by_role("button", name=texts["page.questions"]).click()
-        page.get_by_role("button", name=texts[f"scenario.{name}"]).click()
+        page.get_by_role("button", name=texts[f"example.{name}"]).click()
         said = page.get_by_test_id("stMain").get_by_text(re.compile(ANSWERS[language][name])).first
         said.wait_for()
         one.settle()

@@ -1,4 +1,4 @@
-"""The site from a plain file server: from its front page to a scene that plays, in any width and every language."""
+"""The site from a plain file server: from its front page to an example that plays, in any width and every language."""
 
 import functools
 import http.server
@@ -28,7 +28,7 @@ def plain_server(site):
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_a_scene_is_two_clicks_away_and_plays(enter, plain_server, width):
+def test_a_example_is_two_clicks_away_and_plays(enter, plain_server, width):
     one = enter(plain_server, viewport={"width": width, "height": 900})
     for language in languages():
         one.page.goto(f"{plain_server}/{'' if language == 'en' else f'{language}/'}")
@@ -71,7 +71,7 @@ def test_a_lesson_and_the_story_play(enter, plain_server, site, tmp_path, width,
     page.get_by_role("button", name=say("page.learn.tell", language)).click()
     assert filled.all_inner_texts() == [say("page.learn.next", language)]
     assert page.locator(".rs-lesson-said strong, .rs-lesson-said").first.text_content()
-    page.get_by_role("link", name=say("scenes.all", language)).click()
+    page.get_by_role("link", name=say("examples.all", language)).click()
     page.get_by_role("link", name=say("story.offer.again", language)).click()
     page.locator('[data-ringside="story"]').wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

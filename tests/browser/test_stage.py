@@ -148,10 +148,10 @@ def test_a_slide_shows_the_stage_alone(visit):
 
 
 BROKEN = '[data-testid="stException"], [data-testid="stError"]'
-SCENES = {"slow_hop": "dual_socket", "doubling": "recursive_doubling"}
+PLANS = {"slow_hop": "dual_socket", "doubling": "recursive_doubling"}
 """By turns, as choosing what is chosen already changes nothing; each with what its link holds."""
 AFTERWARDS = {
-    "another scene": lambda page: page.choose(page.told("page.scenario"), page.told("scenario.doubling")),
+    "another plan": lambda page: page.choose(page.told("page.examples"), page.told("example.doubling")),
     "undo": lambda page: page.page.get_by_role("button", name=page.told("page.undo")).click(),
     "a size": lambda page: page.nudge(),
     "a language": lambda page: page.page.get_by_text({"en": "中文", "zh": "English"}[page.language]).click(),
@@ -162,12 +162,12 @@ AFTERWARDS = {
 
 
 @pytest.mark.parametrize(
-    "acts", [("another scene", "undo", "a size", "a language"), ("the player", "a rank to ask about", "a page")]
+    "acts", [("another plan", "undo", "a size", "a language"), ("the player", "a rank to ask about", "a page")]
 )
-def test_after_a_scene_anything_may_be_done(visit, acts):
+def test_after_a_plan_anything_may_be_done(visit, acts):
     page = visit("?lang=en")
-    for name, (scene, place) in zip(acts, cycle(SCENES.items()), strict=False):
-        page.choose(page.told("page.scenario"), page.told(f"scenario.{scene}"))
+    for name, (plan, place) in zip(acts, cycle(PLANS.items()), strict=False):
+        page.choose(page.told("page.examples"), page.told(f"example.{plan}"))
         page.page.wait_for_url(re.compile(place))
         page.settle()
         AFTERWARDS[name](page)
@@ -233,10 +233,10 @@ def test_a_link_whose_loss_stalls_the_run_is_shown_as_the_stall_it_is(visit, lan
     say = words(language)
     page = visit(f"?machine=dual_socket_pcie&lang={language}&t=0.001", viewport={"width": 1440, "height": 900})
     page.language = language
-    ask_what_if(page, "CPU0 → CPU1", CUT[language], "trouble=")
+    ask_what_if(page, "CPU0 → CPU1", CUT[language], "fault=")
     page.player.nth(1).wait_for()
     page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())
-    page.page.get_by_text(say("page.compare.won", name=say("page.compare.untroubled"), time="7.341 ms")).wait_for()
+    page.page.get_by_text(say("page.compare.won", name=say("page.compare.faultless"), time="7.341 ms")).wait_for()
     page.settle()
     assert page.page.locator(BROKEN).count() == 0
     said = page.page.get_by_test_id("stMain").inner_text()
@@ -248,7 +248,7 @@ def test_a_link_whose_loss_stalls_the_run_is_shown_as_the_stall_it_is(visit, lan
     assert "0 → 7 → 6" in stalled.get_attribute("data-caption")
     standing = stalled.evaluate("e => e.ringside.blocks()")
     assert {(block["src"], block["dst"]) for block in standing} == {(3, 4), (7, 0)}
-    assert "1. " + say("page.compare.untroubled") in page.page.locator(".rs-stands").inner_text()
+    assert "1. " + say("page.compare.faultless") in page.page.locator(".rs-stands").inner_text()
 
 
 def test_what_was_chosen_can_be_undone(visit):

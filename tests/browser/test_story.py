@@ -142,7 +142,7 @@ def test_who_wants_no_motion_goes_step_by_step(visit):
     one.page.keyboard.press("Escape")
 
 
-def test_a_scene_of_ones_own_is_not_interrupted(visit):
+def test_a_plan_of_ones_own_is_not_interrupted(visit):
     one = visit("?machine=switch:ranks=8&lang=en")
     one.page.keyboard.press("g")
     one.settle()

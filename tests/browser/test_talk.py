@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 SAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "ring.talk.yaml"
 PHONE = {"width": 390, "height": 844}
 SCREEN = {"width": 1920, "height": 1080}
-RIGHT = int(LESSONS["ring"].steps[1].ask.answer(runs_of(LESSONS["ring"].steps[1].scenes)).split()[1])
+RIGHT = int(LESSONS["ring"].steps[1].ask.answer(runs_of(LESSONS["ring"].steps[1].plans)).split()[1])
 """The rank that is the answer to the first question about the ring; it is not 0."""
 STATE = "document.querySelector('[data-ringside=talk]').ringside.state()"
 TALK = '[data-ringside="talk"]'

@@ -1,4 +1,4 @@
-"""Visits: everybody has a scene and a window of their own, and a damaged link says so."""
+"""Visits: everybody has a plan and a window of their own, and a damaged link says so."""
 
 from itertools import cycle
 
@@ -30,7 +30,7 @@ def said(query, language):
     return DAMAGED[query] if language == "en" else TOLD[DAMAGED[query]]
 
 
-def test_two_people_do_not_see_each_others_scenes(visit):
+def test_two_people_do_not_see_each_others_plans(visit):
     one, two = visit(RING), visit("?machine=mesh:ranks=4&algorithm=broadcast.binomial&lang=zh")
     one.press("Step forward")
     assert (one.data("steps"), two.data("steps")) == ("14", "2")

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from playwright.sync_api import Error
 
 from ops.ladder import TASKS
-from ops.request import Request
+from ops.plan import Plan
 from ops.sketch import written_columns
 from sim.units import fmt_number
 from tests.browser.conftest import PATIENCE, PLAYER
@@ -71,7 +71,7 @@ class Walk:
 
     def question(self, number, step):
         """Answer it wrongly, look, answer it rightly, look again."""
-        ask, runs = step.ask, runs_of(step.scenes)
+        ask, runs = step.ask, runs_of(step.plans)
         facts = figures(runs) | dict(ask.facts(runs))
         answer = ask.answer(runs)
         self.in_sight(step)
@@ -120,7 +120,7 @@ class Walk:
 
     def plays(self, step):
         """Whether the picture moves, or has moved; a timeline, whether all of it is there."""
-        if not isinstance(step.scene, Request):
+        if not isinstance(step.plan, Plan):
             return self.page.locator(".rl-answered").count() > 0
         first = self.visit.player.first
         return first.get_attribute("data-playing") == "true" or float(first.get_attribute("data-step")) > step.at
@@ -130,7 +130,7 @@ class Walk:
         width, height = self.page.viewport_size.values()
         self.expect(self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "wider than the window")
         if width >= TWO_COLUMNS:
-            picture = self.visit.player.first if isinstance(step.scene, Request) else self.page.locator(TIMELINE).first
+            picture = self.visit.player.first if isinstance(step.plan, Plan) else self.page.locator(TIMELINE).first
             for name, thing in (("question", self.page.locator(FORM)), ("picture", picture)):
                 top = thing.bounding_box()["y"]
                 self.expect(0 <= top < 0.62 * height, f"the {name} begins at {top:.0f} of {height}")

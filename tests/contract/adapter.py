@@ -23,10 +23,10 @@ from ops.lab.grid import Grid
 from ops.lab.journal import read_table
 from ops.lab.sweep import sweep
 from ops.lab.winners import results, winner_map
-from ops.request import Request, scenario, training
-from ops.request.link import from_link, to_link
-from ops.request.notation import differences
-from ops.request.training import TrainingRequest
+from ops.plan import Plan, plan_file, training
+from ops.plan.link import from_link, to_link
+from ops.plan.notation import differences
+from ops.plan.training import WorkloadPlan
 from ops.run import Run
 from ops.sketch import written
 from ops.training.step import TrainingStep
@@ -40,16 +40,16 @@ from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.notebook.widgets import Shown
 from ui.pages import PAGES, build, lab
+from ui.plan.beginning import beginning_of
 from ui.player.payload import pack, unpack
 from ui.refusals import in_language
-from ui.scene.beginning import beginning_of
 from ui.talk import Talk, document, pages
 from ui.text import catalogue, languages, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = "OUT/"
 """What paths of written files begin with in stored command lines and answers."""
-READ: dict[str, Callable[[str], Any]] = {".json": json.loads, ".yaml": lambda text: scenario_of(text, "it")}
+READ: dict[str, Callable[[str], Any]] = {".json": json.loads, ".yaml": lambda text: file_of(text, "it")}
 """Written files whose content is part of an answer, by their endings."""
 
 
@@ -83,16 +83,16 @@ def translated(message: str, language: str) -> str:
     return in_language(message, language)
 
 
-def request_of(request: Request) -> dict[str, Any]:
-    """A request as data, the runs beside it as what each does otherwise."""
-    fields = {name: value for name, value in plain(request).items() if value != getattr(Request(), name)}
-    return fields | ({"against": differences(request.against)} if request.against else {})
+def plan_of(plan: Plan) -> dict[str, Any]:
+    """A plan as data, the runs beside it as what each does otherwise."""
+    fields = {name: value for name, value in plain(plan).items() if value != getattr(Plan(), name)}
+    return fields | ({"against": differences(plan.against)} if plan.against else {})
 
 
-def run_of(request: Request) -> dict[str, Any]:
-    """What a request's run gives; of one that stalls, up to there."""
+def run_of(plan: Plan) -> dict[str, Any]:
+    """What a plan's run gives; of one that stalls, up to there."""
     try:
-        outcome: Run = request.run()
+        outcome: Run = plan.run()
     except StalledError as error:
         return {"stalled": trace_of(error.trace)} if isinstance(error.trace, Trace) else {"stalled": True}
     return trace_of(outcome.trace) | {"bound_s": outcome.bound, "busbw_Bps": outcome.busbw}
@@ -135,14 +135,14 @@ def step_of(step: TrainingStep) -> dict[str, Any]:
     }
 
 
-def training_of(request: TrainingRequest) -> dict[str, Any]:
-    """A training request as data."""
-    machine = request_of(request.machine)
-    return {"workload": request.workload, "settings": dict(request.settings), "machine": machine}
+def training_of(plan: WorkloadPlan) -> dict[str, Any]:
+    """A training plan as data."""
+    machine = plan_of(plan.machine)
+    return {"workload": plan.workload, "settings": dict(plan.settings), "machine": machine}
 
 
 def open_link(query: str) -> dict[str, Any]:
-    """What an address opens: its request, where in its runs the page stands, and the numbers of the runs."""
+    """What an address opens: its plan, where in its runs the page stands, and the numbers of the runs."""
     words = dict(parse_qsl(query))
     try:
         return LINKS[words.get("page", "stage")](words)
@@ -151,23 +151,23 @@ def open_link(query: str) -> dict[str, Any]:
 
 
 def _stage_link(words: Mapping[str, str]) -> dict[str, Any]:
-    request, (beginning, wrong) = from_link(words), beginning_of(words)
-    again = to_link(request)
+    plan, (beginning, wrong) = from_link(words), beginning_of(words)
+    again = to_link(plan)
     return {
-        "request": request_of(request),
+        "plan": plan_of(plan),
         "place": {"t": beginning.t, "view": beginning.view, "words": beginning.place, "wrong": wrong is not None},
-        "runs": [run_of(one) for one in (request, *request.others())],
-        "returns": from_link(dict(parse_qsl(urlencode(again)))) == request,
+        "runs": [run_of(one) for one in (plan, *plan.others())],
+        "returns": from_link(dict(parse_qsl(urlencode(again)))) == plan,
         "words": dict.fromkeys(again, True),
     }
 
 
 def _train_link(words: Mapping[str, str]) -> dict[str, Any]:
-    request = training.from_query(words)
-    again = training.to_query(request)
-    returns = training.from_query(dict(parse_qsl(urlencode(again)))) == request
-    step = step_of(request.run())
-    return {"request": training_of(request), "step": step, "returns": returns, "words": dict.fromkeys(again, True)}
+    plan = training.from_query(words)
+    again = training.to_query(plan)
+    returns = training.from_query(dict(parse_qsl(urlencode(again)))) == plan
+    step = step_of(plan.run())
+    return {"plan": training_of(plan), "step": step, "returns": returns, "words": dict.fromkeys(again, True)}
 
 
 def _lab_link(words: Mapping[str, str]) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _lab_link(words: Mapping[str, str]) -> dict[str, Any]:
         rows = [row for some in results(question.grid(cluster).cells(), jobs=1) for row in some]
         winners = winner_map(rows)
         best = [[winners.winner(n, size) for size in winners.sizes] for n in winners.ranks]
-        answers.append({"cluster": request_of(cluster), "rows": [plain(row) for row in rows], "winners": best})
+        answers.append({"cluster": plan_of(cluster), "rows": [plain(row) for row in rows], "winners": best})
     return {"question": plain(question), "answers": answers, "returns": returns, "words": dict.fromkeys(query, True)}
 
 
@@ -207,15 +207,15 @@ def _build_link(words: Mapping[str, str]) -> dict[str, Any]:
     drawn = {"collective": sketch.collective, "ranks": sketch.ranks, "pieces": sketch.pieces, "root": sketch.root}
     again = build.from_query(query)
     return {
-        "drawing": drawn | {"task": drawing.task, "machine": request_of(drawing.machine)},
+        "drawing": drawn | {"task": drawing.task, "machine": plan_of(drawing.machine)},
         "board": numbers,
-        "run": run_of(Request(**_scene(drawing))) if any(sketch.columns) else None,
+        "run": run_of(Plan(**_drawn_plan(drawing))) if any(sketch.columns) else None,
         "returns": (again.task, again.sketch, again.machine) == (drawing.task, drawing.sketch, drawing.machine),
         "words": dict.fromkeys(query, True),
     }
 
 
-def _scene(drawing: build.HandDrawing) -> dict[str, Any]:
+def _drawn_plan(drawing: build.HandDrawing) -> dict[str, Any]:
     machine: dict[str, Any] = plain(drawing.machine)
     return machine | {"schedule": written(drawing.sketch), "schedule_name": "drawing"}
 
@@ -223,7 +223,7 @@ def _scene(drawing: build.HandDrawing) -> dict[str, Any]:
 def _learn_link(words: Mapping[str, str]) -> dict[str, Any]:
     lesson = LESSONS[words["lesson"]]
     step = lesson.steps[int(words.get("step", "1")) - 1]
-    runs = runs_of(step.scenes)
+    runs = runs_of(step.plans)
     times = [run.time for run in runs]
     answer = step.ask.answer(runs) if step.ask else None
     number = answer if not isinstance(answer, str) else [*step.ask.options].index(answer)  # type: ignore[union-attr]
@@ -233,30 +233,30 @@ def _learn_link(words: Mapping[str, str]) -> dict[str, Any]:
 LINKS = {"stage": _stage_link, "train": _train_link, "lab": _lab_link, "build": _build_link, "learn": _learn_link}
 
 
-def scenario_of(text: str, name: str) -> dict[str, Any]:
-    """What a scenario file says, as data; a training step's, too."""
+def file_of(text: str, name: str) -> dict[str, Any]:
+    """What a plan file says, as data; a training step's, too."""
     if training.is_training(text):
         return training_of(training.from_yaml(text, name))
-    return request_of(scenario.from_yaml(text, name))
+    return plan_of(plan_file.from_yaml(text, name))
 
 
-def open_scenario(path: Path) -> dict[str, Any]:
-    """What a scenario file says, and the numbers of its runs; whether it is the same once written and read again."""
+def open_plan(path: Path) -> dict[str, Any]:
+    """What a plan file says, and the numbers of its runs; whether it is the same once written and read again."""
     text = path.read_text(encoding="utf-8")
     if training.is_training(text):
         step = training.from_yaml(text, path.name)
         returns = training.from_yaml(training.to_yaml(step), path.name) == step
-        return {"request": training_of(step), "step": step_of(step.run()), "returns": returns}
-    request = scenario.from_yaml(text, path.name)
-    again = scenario.from_yaml(scenario.to_yaml(request), path.name)
-    runs = [run_of(one) for one in (request, *request.others())]
-    return {"request": request_of(request), "runs": runs, "returns": request_of(again) == request_of(request)}
+        return {"plan": training_of(step), "step": step_of(step.run()), "returns": returns}
+    plan = plan_file.from_yaml(text, path.name)
+    again = plan_file.from_yaml(plan_file.to_yaml(plan), path.name)
+    runs = [run_of(one) for one in (plan, *plan.others())]
+    return {"plan": plan_of(plan), "runs": runs, "returns": plan_of(again) == plan_of(plan)}
 
 
 def open_trace(path: Path) -> dict[str, Any]:
     """The numbers of a run that was written to a file."""
     text = path.read_text(encoding="utf-8")
-    return {"trace": trace_of(from_json(text)), "run": run_of(Request(schedule=text))}
+    return {"trace": trace_of(from_json(text)), "run": run_of(Plan(schedule=text))}
 
 
 def open_talk(path: Path) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def open_talk(path: Path) -> dict[str, Any]:
     talk: Talk = document.from_text(path.read_text(encoding="utf-8"), path.name)
     again = document.from_text(document.to_text(talk), path.name)
     data = pages.shown(talk)
-    entries = [plain(entry) | {"scene": request_of(entry.scene), "origin": ""} for entry in talk.scenes]
+    entries = [plain(entry) | {"plan": plan_of(entry.plan), "origin": ""} for entry in talk.scenes]
     played = [
         {"time_s": entry["time"], "start": entry["start"], "runs": len(entry["runs"])} for entry in data["scenes"]
     ]
@@ -280,9 +280,14 @@ def open_talk(path: Path) -> dict[str, Any]:
 
 def resume_table(folder: Path) -> dict[str, Any]:
     """What a sweep that goes on with the table and journal of a folder finds there, and all rows in the end."""
-    done = sweep(Grid(**json.loads((folder / "grid.json").read_text("utf-8"))), folder / "t.parquet", jobs=1)
+    done = sweep(Grid(**_axes(folder / "grid.json")), folder / "t.parquet", jobs=1)
     counts = {"cells": done.cells, "found_before": done.before, "failed": done.failed, "damaged": len(done.damaged)}
     return counts | {"rows": done.table.to_pylist()}
+
+
+def _axes(path: Path) -> dict[str, Any]:
+    """The axes of a grid by today's names."""
+    return {table().key("", axis): points for axis, points in json.loads(path.read_text("utf-8")).items()}
 
 
 def table_rows(path: Path) -> list[dict[str, Any]]:
@@ -295,19 +300,19 @@ def decoded(payload: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers that a page is sent of a run, decoded as a browser does."""
     header, columns = unpack(dict(payload))
     steps = {key: value for key, value in header["steps"].items() if key in ("begin", "end", "phases", "messages")}
-    kept = ("devices", "kinds", "links", "block_names", "shape", "troubles", "why")
+    kept = ("devices", "kinds", "links", "block_names", "shape", "faults", "why")
     meta = {key: value for key, value in header["meta"].items() if key != "stalled"}
     return {"meta": meta, "steps": steps} | {key: header[key] for key in kept} | {"columns": columns}
 
 
-def player_payload(request: Request, language: str = "en") -> dict[str, Any]:
-    """What the player's page holds of a request's run."""
-    return pack(request.prepare().run(history=True).trace, language)
+def player_payload(plan: Plan, language: str = "en") -> dict[str, Any]:
+    """What the player's page holds of a plan's run."""
+    return pack(plan.prepare().run(history=True).trace, language)
 
 
-def sentences(request: Request, language: str) -> list[str]:
-    """All sentences that the player says of a request's run."""
-    header, _ = unpack(player_payload(request, language))
+def sentences(plan: Plan, language: str) -> list[str]:
+    """All sentences that the player says of a plan's run."""
+    header, _ = unpack(player_payload(plan, language))
     steps = header["steps"]
     return [steps["opening"], steps["goal"], steps["closing"], *steps["caption"]]
 
@@ -374,8 +379,8 @@ def shown_of(value: Any) -> Any:
     return shown | ({"runs": [trace_of(trace) for trace in value.traces]} if hasattr(value, "traces") else {})
 
 
-def linked(query: str) -> Request:
-    """The request of a link to a run."""
+def linked(query: str) -> Plan:
+    """The plan of a link to a run."""
     return from_link(dict(parse_qsl(query)))
 
 

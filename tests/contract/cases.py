@@ -80,7 +80,7 @@ def sections() -> Mapping[str, Answers]:
     return {
         "commands": {line: partial(adapter.command, line) for line in command_lines()},
         "links": {link: partial(adapter.open_link, link) for link in links()},
-        "scenarios": _of_files("scenarios", adapter.open_scenario),
+        "scenarios": _of_files("scenarios", adapter.open_plan),
         "talks": _of_files("talks", adapter.open_talk),
         "traces": _of_files("traces", adapter.open_trace),
         "tables": {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 DATA = Path(__file__).with_name("data")
 OLD = DATA / "old"
-"""Files that somebody may have kept: scenarios, talks, machines, schedules, runs, tables, notebooks."""
+"""Files that somebody may have kept: plans, talks, machines, schedules, runs, tables, notebooks."""
 LONG = "long: "
 """What a command line begins with that only `./check --long` tries."""
 

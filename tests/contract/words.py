@@ -31,7 +31,7 @@ VERDICTS = ("ok", "wrong", "deadlock", "duplicate_connection", "malformed", "unc
 class WordTable:
     """Stored words and what replaces them.
 
-    `keys` renames keys of answers and fields of requests, as `key` or, inside one parent only, as `parent/key`.
+    `keys` renames keys of answers and fields of plans, as `key` or, inside one parent only, as `parent/key`.
     `values` renames strings that are names. `options` renames options and arguments of command lines. `python` renames
     identifiers in notebooks and other sources. `texts` renames ids of interface texts. `new` lists keys that answers
     have now and had not when they were stored.

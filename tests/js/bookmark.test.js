@@ -6,7 +6,7 @@ import { read, written } from "../../assets/player/bookmark.js";
 import { register, registered } from "../../assets/player/registry.js";
 import { run } from "./runs.js";
 
-const [{ timeline: RING }, { timeline: TROUBLE }] = [await run("ring"), await run("trouble")];
+const [{ timeline: RING }, { timeline: FAULT }] = [await run("ring"), await run("fault")];
 for (const name of ["machine", "shape"]) {
   if (!registered().some((view) => view.name === name)) register(name, { open: () => null, refuses: () => "" });
 }
@@ -24,7 +24,7 @@ const PLACE = {
 };
 
 test("a place is read as it was written", () => {
-  const timelines = [RING, TROUBLE];
+  const timelines = [RING, FAULT];
   const words = written(PLACE, timelines, "machine");
   assert.deepEqual(words, {
     t: "0.00123456789",

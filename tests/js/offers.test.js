@@ -42,7 +42,7 @@ test("a question names the place, the instant and the share", async () => {
 });
 
 test("a link is dragged down from what it can carry now", async () => {
-  const { timeline } = await run("trouble");
+  const { timeline } = await run("fault");
   const [{ link, begin, end }] = timeline.spells;
   const focus = { kind: "link", index: link };
   assert.deepEqual(span(timeline, focus, begin / 2), [5, 100]);
@@ -51,7 +51,7 @@ test("a link is dragged down from what it can carry now", async () => {
 });
 
 test("what dragging a device onto another asks follows from what both are", async () => {
-  const { timeline } = await run("trouble");
+  const { timeline } = await run("fault");
   const { devices } = timeline;
   const [SWAP, MOVE, CABLE] = [
     { on: ["rank"], to: ["rank"], spec: "swap_ranks:rank={from},other={to}" },

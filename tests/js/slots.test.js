@@ -118,8 +118,8 @@ test("the chart's time and pixels lead to each other, and it shows the busiest l
   assert.ok(Math.abs(left + 1 - chart.x(timeline.time / 2)) < 1e-9);
 });
 
-test("a link in trouble has a row even when nothing crosses it", async () => {
-  const { timeline } = await run("trouble");
+test("a link with a fault has a row even when nothing crosses it", async () => {
+  const { timeline } = await run("fault");
   const { rows } = new LoadChart(timeline);
   for (const { link } of timeline.spells) assert.ok(rows.includes(link) || timeline.links.bytes[link] === 0);
 });

@@ -10,7 +10,7 @@ import pytest
 
 from ops import ALGORITHMS
 from sim.engine import simulate
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.machines import build
 from sim.units import fmt_share
 from tests.tables import each_row
@@ -28,7 +28,7 @@ RUNS = {
     "doubling": ("dgx1v", "allreduce.recursive_doubling", 8, ()),
     "tree": ("mesh:ranks=6", "broadcast.binomial", 6, ()),
     "in_switch": ("switch:ranks=8", "allreduce.nvls", 8, ()),
-    "trouble": ("dual_socket_pcie", "allreduce.ring", 8, ("slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=3ms",)),
+    "fault": ("dual_socket_pcie", "allreduce.ring", 8, ("slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=3ms",)),
     "slow": ("switch:ranks=8", "allreduce.ring", 8, ("slow_link:src=SW,dst=GPU3,share=0.5,start=1ms",)),
     "server": ("switch:ranks=4", "allreduce.linear", 4, ()),
     "sockets": ("dual_socket_pcie:gpus=4", "allreduce.ring", 4, ()),
@@ -42,7 +42,7 @@ def node():
 
 def traced(machine, algorithm, n, words):
     topology = build(machine)
-    perturbations = troubles(list(words), topology)
+    perturbations = faults(list(words), topology)
     return simulate(topology, ALGORITHMS[algorithm].schedule(n), 1 << 26, history=True, perturbations=perturbations)
 
 
@@ -58,7 +58,7 @@ def instant(film, t, *, exact):
             for block in film.blocks(t, film.machine)
         ],
         "shares": film.loads(t, film.machine).tolist(),
-        "troubled": [spell.link for spell in film.troubled(t)],
+        "faulty": [spell.link for spell in film.faulty(t)],
         "held": [
             [[int(block), int(count) if block >= 0 else 0] for block, count in zip(*pair, strict=True)]
             for pair in zip(held.block, held.count, strict=True)
@@ -81,8 +81,8 @@ def instants(name, trace):
 def runs(tmp_path_factory):
     """A folder of runs."""
     folder = tmp_path_factory.mktemp("runs")
-    for name, scene in RUNS.items():
-        trace = traced(*scene)
+    for name, plan in RUNS.items():
+        trace = traced(*plan)
         with pytest.MonkeyPatch.context() as patch:
             if name == "large":
                 patch.setattr(payload, "FULL", 10)

@@ -27,7 +27,7 @@ for (const name of NAMES.filter((other) => other !== "large")) {
   test(`${name}: step, sentence, blocks, loads and contents are the film's`, async () => {
     const { timeline, instants } = await run(name);
     assert.ok(instants.length > 8);
-    for (const { t, step, caption, blocks, shares, troubled, held, exact } of instants) {
+    for (const { t, step, caption, blocks, shares, faulty, held, exact } of instants) {
       assert.equal(timeline.step(t), step, `step at ${t}`);
       assert.equal(timeline.caption(t), caption);
       const moving = timeline.blocks(t);
@@ -42,8 +42,8 @@ for (const name of NAMES.filter((other) => other !== "large")) {
       if (!exact)
         timeline.shares(t).forEach((share, link) => close(share, shares[link], `share of ${link} at ${t}`, 1e-4));
       assert.deepEqual(
-        timeline.troubled(t).map(({ link }) => link),
-        troubled,
+        timeline.faulty(t).map(({ link }) => link),
+        faulty,
       );
       held.forEach((slots, rank) => {
         const now = timeline.slots(rank, t).map(({ number = -1, count }) => [number, count]);

@@ -135,8 +135,8 @@ test("loads are painted again only when one has changed", async () => {
   assert.deepEqual(laid(still), layers, "what stands still is laid on one sheet once");
 });
 
-test("a link in trouble bears a sign with what is left of it, while it lasts", async () => {
-  const { timeline } = await run("trouble");
+test("a link with a fault bears a sign with what is left of it, while it lasts", async () => {
+  const { timeline } = await run("fault");
   const { paint } = opened("machine", timeline);
   const [{ begin, end, link }] = timeline.spells;
   const signs = (t) => paint(t).filter(({ name, args }) => name === "fillText" && args[0] === "50%").length;
@@ -146,7 +146,7 @@ test("a link in trouble bears a sign with what is left of it, while it lasts", a
 });
 
 test("signs cover neither each other nor a device, as narrow as a picture may be", async () => {
-  for (const name of ["slow", "trouble"]) {
+  for (const name of ["slow", "fault"]) {
     const { timeline } = await run(name); // oxlint-disable-line no-await-in-loop
     const [{ begin, end }] = timeline.spells;
     for (const width of [800, 362, 220]) {

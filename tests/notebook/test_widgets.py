@@ -14,10 +14,10 @@ from PIL import Image
 from ops import ALGORITHMS
 from ops.lab.cells import rows
 from ops.lab.winners import winner_map
-from ops.request import Request, link
-from ops.request.link import from_link
-from ops.request.scenario import to_yaml
-from ops.request.training import TrainingRequest, to_query
+from ops.plan import Plan, link
+from ops.plan.link import from_link
+from ops.plan.plan_file import to_yaml
+from ops.plan.training import WorkloadPlan, to_query
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
@@ -26,9 +26,9 @@ from ui import notebook
 from ui.notebook import show
 from ui.player.payload import unpack
 
-RING = Request(machine="switch:ranks=4", size="1MiB")
-RACE = Request(machine="switch:ranks=4", size="1MiB", against="algorithm=allreduce.rabenseifner")
-STEP = TrainingRequest(machine=Request(machine="switch:ranks=2,bandwidth=3GBps"))
+RING = Plan(machine="switch:ranks=4", size="1MiB")
+RACE = Plan(machine="switch:ranks=4", size="1MiB", against="algorithm=allreduce.rabenseifner")
+STEP = WorkloadPlan(machine=Plan(machine="switch:ranks=2,bandwidth=3GBps"))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def trace():
 @pytest.fixture(scope="module")
 def sweep():
     cells = [
-        Request(f"allreduce.{name}", "switch:ranks=4", size=size, ranks=4)
+        Plan(f"allreduce.{name}", "switch:ranks=4", size=size, ranks=4)
         for name in ("ring", "recursive_doubling")
         for size in ("1KiB", "1MiB")
     ]
@@ -112,7 +112,7 @@ def test_a_trace_alone_is_linked_as_far_as_a_link_can_hold_it(trace, monkeypatch
 
 @pytest.mark.parametrize("kind", [list, tuple, dict])
 def test_several_runs_stand_on_one_clock(trace, kind):
-    runs = {"here": trace, "there": Request(machine="ring:ranks=4", size="1MiB").prepare()}
+    runs = {"here": trace, "there": Plan(machine="ring:ranks=4", size="1MiB").prepare()}
     both = show(runs if kind is dict else kind(runs.values()))
     titles = [packed["title"] for packed in both.data["runs"]]
     assert titles == (["here", "there"] if kind is dict else ["switch:ranks=4", "ring:ranks=4"])
@@ -120,7 +120,7 @@ def test_several_runs_stand_on_one_clock(trace, kind):
 
 
 def test_a_run_that_stalls_is_shown_up_to_there():
-    stalled = show(Request(machine="dual_socket_pcie", size="1MiB", trouble="dead_link:src=GPU0,dst=PCI0"))
+    stalled = show(Plan(machine="dual_socket_pcie", size="1MiB", fault="dead_link:src=GPU0,dst=PCI0"))
     (packed,) = stalled.data["runs"]
     assert unpack(packed)[0]["meta"]["stalled"]
 
@@ -135,12 +135,12 @@ def test_a_link_shows_what_its_page_shows(address):
 
 def test_files_are_read_and_never_run(tmp_path, trace, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "scene.yaml").write_text(to_yaml(RACE), encoding="utf-8")
-    assert len(show("scene.yaml").traces) == 2
+    (tmp_path / "plan.yaml").write_text(to_yaml(RACE), encoding="utf-8")
+    assert len(show("plan.yaml").traces) == 2
     (tmp_path / "run.json").write_text(trace.to_json(), encoding="utf-8")
     assert show(tmp_path / "run.json").end == trace.time
     (tmp_path / "evil.yaml").write_text("ringside: scenario-1\npython: evil.py:f\nmachine: dgx1v\nsize: 1MiB\n")
-    with pytest.raises(InputError, match="this scenario runs a Python file: only the terminal does that"):
+    with pytest.raises(InputError, match="this plan runs a Python file: only the terminal does that"):
         show("evil.yaml")
 
 
@@ -185,12 +185,12 @@ def test_the_cell_of_a_map_is_a_value_with_a_run(sweep):
     assert (places.cell, places.winner) == (None, "")
     places.cell = {"ranks": 4, "bytes": 1 << 20}
     assert places.winner == winner_map(sweep).winner(4, 1 << 20)
-    assert show(places.request).traces[0].schedule.name == places.winner
+    assert show(places.plan).traces[0].schedule.name == places.winner
     with pytest.raises(InputError, match="is not on the map: give ranks of 4 and bytes of 1024, 1048576"):
         places.cell = {"ranks": 5, "bytes": 1}
     places.cell = None
     with pytest.raises(InputError, match="no cell with a winner is chosen"):
-        _ = places.request
+        _ = places.plan
     assert "<img" in places.still()
     said = [cell["said"] for row in places.data["rows"] for cell in row["cells"]]
     assert all(winner_map(sweep).winner(4, size) in words for size, words in zip((1024, 1 << 20), said, strict=True))
@@ -200,7 +200,7 @@ def test_a_map_without_its_rows_tells_no_machine(sweep):
     places = show(winner_map(sweep))
     places.cell = {"ranks": 4, "bytes": 1024}
     with pytest.raises(InputError, match="a map tells no machine: show the rows"):
-        _ = places.request
+        _ = places.plan
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

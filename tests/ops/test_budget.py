@@ -9,7 +9,7 @@ import pytest
 
 from cli import main
 from ops import ALGORITHMS
-from ops.request import Request
+from ops.plan import Plan
 from ops.run.budget import Counts, counted, of_schedule
 from sim.base.watch import Watch, watched
 from sim.errors import InputError
@@ -19,14 +19,14 @@ ROOT = Path(__file__).parents[2]
 TAKEN = """
 import json, sys, time
 from pathlib import Path
-from ops.request import Request
+from ops.plan import Plan
 def peak():  # `getrusage` would count what the process that started this one has had, too
     status = Path("/proc/self/status").read_text()
     return 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
-request = Request(algorithm=sys.argv[1], machine=sys.argv[2], size="64MiB")
-Request(algorithm="allreduce.ring", machine="switch:ranks=80").run()  # kernels are loaded
+plan = Plan(algorithm=sys.argv[1], machine=sys.argv[2], size="64MiB")
+Plan(algorithm="allreduce.ring", machine="switch:ranks=80").run()  # kernels are loaded
 before, begun = peak(), time.process_time()
-run = request.run(written=1e18)
+run = plan.run(written=1e18)
 print(json.dumps([peak() - before, time.process_time() - begun, dict(run.real)]))
 """
 
@@ -138,7 +138,7 @@ def test_a_run_tells_what_it_was_expected_to_take(capsys):
 def test_a_long_run_is_announced_before_it_starts():
     told = []
     with watched(Watch(announce=told.append)):
-        prepared = Request(machine="switch:ranks=16").prepare()
+        prepared = Plan(machine="switch:ranks=16").prepare()
         for _ in range(2):
             prepared.run()
     assert told == [of_schedule(prepared.work.schedule, prepared.topology.hops(16))]

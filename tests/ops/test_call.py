@@ -9,12 +9,12 @@ import pytest
 
 from ops import ALGORITHMS, algorithm
 from ops.collectives import COLLECTIVES
-from ops.request import Request
-from ops.request.call import run
+from ops.plan import Plan
+from ops.plan.call import run
 from ops.run.work import imported
 from sim.engine import simulate
 from sim.errors import InputError, KindError
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.formats import read_topology, write_topology
 from sim.machines import build
 from sim.schedule import reduce
@@ -35,8 +35,8 @@ def same(a, b):
 @each_row("algorithm", ["allreduce.ring", RING, RING.schedule(4), imported(RING.schedule(4)), RING.steps])
 @each_row("machine", [SWITCH, build(SWITCH)])
 @each_row("size", ["1MiB", MiB, float(MiB), np.int64(MiB)])
-def test_names_and_objects_give_the_run_of_the_request(algorithm, machine, size):
-    assert same(run(algorithm, machine, size), Request(machine=SWITCH, size="1MiB").run())
+def test_names_and_objects_give_the_run_of_the_plan(algorithm, machine, size):
+    assert same(run(algorithm, machine, size), Plan(machine=SWITCH, size="1MiB").run())
 
 
 def test_a_function_stands_for_its_algorithm_where_it_carries_out_one_collective():
@@ -51,10 +51,10 @@ def test_a_function_stands_for_its_algorithm_where_it_carries_out_one_collective
             run(star, SWITCH)
 
 
-def test_left_out_words_are_as_in_a_request_and_given_ones_override_it():
-    assert same(run(), Request().run())
-    assert same(run(Request(machine=SWITCH, size="1KiB"), size="1MiB"), run("allreduce.ring", SWITCH, "1MiB"))
-    assert same(run(Request(size="1KiB"), SWITCH), run("allreduce.ring", SWITCH, "1KiB"))
+def test_left_out_words_are_as_in_a_plan_and_given_ones_override_it():
+    assert same(run(), Plan().run())
+    assert same(run(Plan(machine=SWITCH, size="1KiB"), size="1MiB"), run("allreduce.ring", SWITCH, "1MiB"))
+    assert same(run(Plan(size="1KiB"), SWITCH), run("allreduce.ring", SWITCH, "1KiB"))
 
 
 def test_lists_and_mappings_are_as_their_texts():
@@ -69,12 +69,12 @@ def test_lists_and_mappings_are_as_their_texts():
 
 
 def test_faults_are_texts_and_perturbations():
-    expected = Request(machine=SWITCH, trouble=f"{STRAGGLER};jitter:mean=1us").run()
-    (late,) = troubles([STRAGGLER], build(SWITCH))
-    for faults in ([STRAGGLER, "jitter:mean=1us"], [late, "jitter:mean=1us"], f"{STRAGGLER};jitter:mean=1us"):
-        found = run(machine=SWITCH, faults=faults)
+    expected = Plan(machine=SWITCH, fault=f"{STRAGGLER};jitter:mean=1us").run()
+    (late,) = faults([STRAGGLER], build(SWITCH))
+    for several in ([STRAGGLER, "jitter:mean=1us"], [late, "jitter:mean=1us"], f"{STRAGGLER};jitter:mean=1us"):
+        found = run(machine=SWITCH, faults=several)
         assert found.time == expected.time
-        assert found.timing.troubles == expected.timing.troubles
+        assert found.timing.faults == expected.timing.faults
     assert run(machine=SWITCH, faults=late).time == run(machine=SWITCH, faults=STRAGGLER).time
 
 
@@ -99,10 +99,10 @@ def test_a_run_that_was_kept_is_as_it_was(tmp_path):
 
 MISTAKES = {
     "size has no keyword": (lambda: run(sise="1MiB"), KindError, "run has no keyword 'sise': choose from size, "),
-    "request has no keyword": (lambda: Request(sise="1MiB"), KindError, "no keyword 'sise': choose from size"),
+    "plan has no keyword": (lambda: Plan(sise="1MiB"), KindError, "no keyword 'sise': choose from size"),
     "algorithm": (lambda: run("allreduce.rin"), InputError, "called 'allreduce.rin': choose from allreduce.r"),
     "machine": (lambda: run(machine="dgx_h10"), InputError, "no machine is called 'dgx_h10': choose from dgx_h100"),
-    "fault": (lambda: run(faults=["slw_link"]), InputError, "no trouble is called 'slw_link': choose from slow_link"),
+    "fault": (lambda: run(faults=["slw_link"]), InputError, "no fault is called 'slw_link': choose from slow_link"),
     "size as text": (lambda: run(size="64Mb"), InputError, "size '64Mb' has an unknown unit"),
     "half a byte": (lambda: run(size=1.5), InputError, "size=1.5 is not a whole number of bytes"),
     "no byte": (lambda: run(size=-1), InputError, "size=-1 is not a whole number of bytes"),
@@ -118,8 +118,8 @@ MISTAKES = {
     "plain function": (lambda: run(lambda n: n), InputError, "<lambda> is no algorithm yet"),
     "no such file": (lambda: run(machine=Path("/nonexistent")), InputError, "/nonexistent cannot be read"),
     "text for a number": (lambda: run(ranks="8"), KindError, "ranks is '8', of type str: write a whole number"),
-    "number for a text": (lambda: Request(size=64 * MiB), KindError, "size is 67108864, of type int: write '64MiB'"),
-    "object for a text": (lambda: Request(machine=build(SWITCH)), KindError, "machine is of type Topology"),
+    "number for a text": (lambda: Plan(size=64 * MiB), KindError, "size is 67108864, of type int: write '64MiB'"),
+    "object for a text": (lambda: Plan(machine=build(SWITCH)), KindError, "machine is of type Topology"),
     "name for a schedule": (
         lambda: simulate(build(SWITCH), "allreduce.ring"), KindError, "give ALGORITHMS['allreduce.ring'].schedule(8)"
     ),

@@ -8,15 +8,15 @@ import pytest
 import cli
 from ops.diagnosis import diagnose, ordered, ring_of
 from ops.diagnosis.ring_order import hops_of, ring_order
-from ops.request import Request
-from ops.request.examples import example_captures
+from ops.plan import Plan
+from ops.plan.examples import example_captures
 from sim.errors import InputError
 from sim.faults.edits import differences, edited
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
 
-CUBE = Request(capture=example_captures()["dgx-1v"])
-SOCKETS = Request(machine="dual_socket_pcie:gpus=4")
+CUBE = Plan(capture=example_captures()["dgx-1v"])
+SOCKETS = Plan(machine="dual_socket_pcie:gpus=4")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_where_no_order_is_faster_that_of_the_ranks_stays():
 
 
 def test_equal_ranks_are_told_to_be_equal():
-    diagnosis = diagnose(Request(machine="switch:ranks=8"))
+    diagnosis = diagnose(Plan(machine="switch:ranks=8"))
     assert len({rank.pace for rank in diagnosis.ranks}) == len({rank.rate for rank in diagnosis.ranks}) == 1
     assert (len(diagnosis.cables), diagnosis.alike) == (3, 5)
 

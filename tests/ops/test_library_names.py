@@ -9,7 +9,7 @@ import pytest
 from cli import main
 from ops import ALGORITHMS
 from ops.algorithms.circulant import circulant
-from ops.request.notation import algorithm_spec
+from ops.plan.notation import algorithm_spec
 from tests.ops.library_oracles import held, held_with_shares, sends
 from tests.tables import each_row
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from ops.request import Request
+from ops.plan import Plan
 from ops.run.part import shown
 from ui.player.payload import pack, unpack
 
-RING = Request("allreduce.ring", "nodes:nodes=4,gpus=4", size="1MiB")
-TWO_LEVELS = Request("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=4", size="1MiB")
+RING = Plan("allreduce.ring", "nodes:nodes=4,gpus=4", size="1MiB")
+TWO_LEVELS = Plan("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=4", size="1MiB")
 
 
 def test_a_run_that_is_written_out_is_shown_whole():
@@ -16,9 +16,9 @@ def test_a_run_that_is_written_out_is_shown_whole():
     assert shown(run) is run.trace
 
 
-@pytest.mark.parametrize("request_", [TWO_LEVELS, RING.changed({"machine": "switch:ranks=24"})])
-def test_a_host_of_ranks_stands_for_the_others_under_its_own_names(request_):
-    run, whole = request_.run(written=0), request_.run().trace
+@pytest.mark.parametrize("plan_", [TWO_LEVELS, RING.changed({"machine": "switch:ranks=24"})])
+def test_a_host_of_ranks_stands_for_the_others_under_its_own_names(plan_):
+    run, whole = plan_.run(written=0), plan_.run().trace
     part, chosen = shown(run), run.representatives
     numbers = np.array(part.excerpt.numbers)
     assert (part.excerpt.shown, part.excerpt.ranks) == (len(chosen), whole.schedule.n)

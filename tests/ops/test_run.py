@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from ops.request import Request
+from ops.plan import Plan
 from ops.run.strategies import STRATEGIES, Setup
 from ops.run.strategies import classes as classes_file
 from ops.run.strategies import orbits as orbits_file
@@ -49,16 +49,16 @@ def setups(draw):
     topology, entry = build(machine), ALGORITHMS[name]
     n = draw(st.integers(2, topology.n))
     n = 1 << (n.bit_length() - 1) if draw(st.booleans()) else n
-    trouble = []
+    fault = []
     for _ in range(draw(st.integers(0, 2))):
         link = draw(st.sampled_from(topology.links))
         share, start = draw(st.sampled_from((0.5, 0.3))), draw(st.sampled_from((0, 7, 300)))
-        trouble.append(f"slow_link:src={link.src},dst={link.dst},share={share},start={start}us")
+        fault.append(f"slow_link:src={link.src},dst={link.dst},share={share},start={start}us")
     late = draw(st.lists(st.sampled_from((3.1, 71.3, 2003.7)), max_size=1))
-    trouble += [f"straggler:rank={draw(st.integers(0, n - 1))},late={seconds}us" for seconds in late]
+    fault += [f"straggler:rank={draw(st.integers(0, n - 1))},late={seconds}us" for seconds in late]
     root = draw(st.integers(0, n - 1)) if entry.collective.rooted else 0
     size = SIZE if entry.collective.sized else 0
-    return Setup(topology, (entry, n, root), size, lockstep=draw(st.booleans()), trouble=trouble)
+    return Setup(topology, (entry, n, root), size, lockstep=draw(st.booleans()), fault=fault)
 
 
 def runs_of(setup):
@@ -88,7 +88,7 @@ def test_every_strategy_is_the_run_that_is_written_out(setup):
         assert ours.simulated <= theirs.simulated
         assert simulated.bound == pytest.approx(whole.bound, rel=1e-9)
         np.testing.assert_allclose(ours.link_bytes, theirs.link_bytes, rtol=1e-9)
-        assert len(ours.hits.trouble) == len(theirs.hits.trouble)
+        assert len(ours.hits.fault) == len(theirs.hits.fault)
         _explains(ours, theirs)
         _has_rows(ours, theirs)
 
@@ -104,7 +104,7 @@ def _explains(ours, theirs):
 
 
 def _late(result):
-    return max(result.hits.seconds, default=0.0) if result.troubles else 0.0
+    return max(result.hits.seconds, default=0.0) if result.faults else 0.0
 
 
 def _has_rows(ours, theirs):
@@ -121,17 +121,17 @@ def _has_rows(ours, theirs):
 
 
 def test_the_cheapest_exact_strategy_is_taken():
-    ring = Request(algorithm="allreduce.ring", machine="switch:ranks=16", size="1MiB")
+    ring = Plan(algorithm="allreduce.ring", machine="switch:ranks=16", size="1MiB")
     assert ring.run(written=0).strategy == "symmetric"
     assert ring.run().strategy == "written"
-    assert replace(ring, trouble="slow_link:src=GPU0,dst=SW").run(written=0).strategy == "orbits"
-    tree = Request(algorithm="allreduce.double_binary_tree", machine="switch:ranks=16", size="1MiB")
+    assert replace(ring, fault="slow_link:src=GPU0,dst=SW").run(written=0).strategy == "orbits"
+    tree = Plan(algorithm="allreduce.double_binary_tree", machine="switch:ranks=16", size="1MiB")
     assert tree.run(written=0).strategy == "classes"
-    assert replace(ring, trouble="jitter").run(written=0).strategy == "written"
+    assert replace(ring, fault="jitter").run(written=0).strategy == "written"
 
 
 def test_rows_that_were_not_written_are_asked_for_by_ranks():
-    run = Request(algorithm="allreduce.ring", machine="switch:ranks=16", size="1MiB").run(written=0)
+    run = Plan(algorithm="allreduce.ring", machine="switch:ranks=16", size="1MiB").run(written=0)
     with pytest.raises(InputError, match="480 messages were simulated as 30, not one by one"):
         assert run.trace
     assert set(run.rows([3]).schedule.src.tolist()) == {2, 3}

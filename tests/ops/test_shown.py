@@ -10,12 +10,12 @@ from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.lab.grid import Grid
 from ops.lab.winners import results, winner_map
+from ops.plan import Plan
+from ops.plan.call import run
 from ops.programs import run_source
-from ops.request import Request
-from ops.request.call import run
 from ops.training.world import World
 from ops.workloads import WORKLOADS
-from sim.faults.kinds import TROUBLES
+from sim.faults.kinds import FAULTS
 from sim.formats import FORMATS
 from sim.machines import MACHINES, build
 from sim.topology import Device, Link, Topology
@@ -44,11 +44,11 @@ def test_every_object_is_one_helpful_line(ring, large, step):
     grid = Grid(algorithms=["allreduce.ring"], machines=["switch:ranks=4"], sizes=["1KiB", "1MiB"], ranks=["2", "4"])
     winners = winner_map(row for some in results(grid.cells(), jobs=1) for row in some)
     parts = [ring, large, run(faults=LONG), ring.trace, ring.trace.schedule, ring.topology, ring.timing, ring.breakdown]
-    parts += [ring.bottleneck, ring.critical_path[0], ring.work, Request(), Request(trouble=LONG, capture="x" * 500)]
-    parts += [Request().prepare(), winners, step, ALGORITHMS["allreduce.ring"], COLLECTIVES["allreduce"], grid]
+    parts += [ring.bottleneck, ring.critical_path[0], ring.work, Plan(), Plan(fault=LONG, capture="x" * 500)]
+    parts += [Plan().prepare(), winners, step, ALGORITHMS["allreduce.ring"], COLLECTIVES["allreduce"], grid]
     parts += [WORKLOADS["ddp"], ring.trace.schedule.promise, World(ring.topology)]
     parts += [run_source("print('x' * 1000)", build("switch:ranks=2"), 2)]
-    parts += [ALGORITHMS, MACHINES, FORMATS, COLLECTIVES, WORKLOADS, TROUBLES]
+    parts += [ALGORITHMS, MACHINES, FORMATS, COLLECTIVES, WORKLOADS, FAULTS]
     for part in parts:
         assert len(repr(part)) < 200, part
         assert "\n" not in repr(part)
@@ -56,10 +56,10 @@ def test_every_object_is_one_helpful_line(ring, large, step):
     assert repr(ring) == (
         f"<Run allreduce.ring on dgx_a100: 8 ranks, 64 MiB, 980.1 µs, busbw 119.8 GB/s, verified, with {SLOW}>"
     )
-    assert repr(Request(size="1MiB", ranks=4)) == (
-        "Request(algorithm='allreduce.ring', machine='dgx_a100', ranks=4, size='1MiB')"
+    assert repr(Plan(size="1MiB", ranks=4)) == (
+        "Plan(algorithm='allreduce.ring', machine='dgx_a100', ranks=4, size='1MiB')"
     )
-    assert eval(repr(Request(size="1MiB", ranks=4))) == Request(size="1MiB", ranks=4)
+    assert eval(repr(Plan(size="1MiB", ranks=4))) == Plan(size="1MiB", ranks=4)
 
 
 def test_the_bottleneck_and_the_critical_path_have_names(ring, large):

@@ -5,7 +5,7 @@ import pytest
 
 from ops.formats import check_schedule, read_schedule, write_schedule
 from ops.formats.sketch import read_sketch
-from ops.request import Request
+from ops.plan import Plan
 from ops.sketch import MOST_COLUMNS, Sketch, collectives, columns_of, written, written_columns
 from ops.sketch.as_python import as_python
 from ops.sketch.referee import BadSend, bound, judge
@@ -60,7 +60,7 @@ def test_what_is_saved_is_read_back_equal(sketch, tmp_path):
     assert again.schedule().promise.name == sketch.collective
     path = tmp_path / "sketch.py"
     path.write_text(as_python(sketch))
-    executed = Request(python=f"{path}", algorithm="", ranks=sketch.ranks, root=sketch.root).work().schedule
+    executed = Plan(python=f"{path}", algorithm="", ranks=sketch.ranks, root=sketch.root).work().schedule
     for other in (again.schedule(), read_schedule(text, "file"), executed):
         assert all(np.array_equal(a, b) for a, b in zip(columns(other), columns(schedule), strict=True))
         assert (other.unit_share, other.root) == (schedule.unit_share, schedule.root)

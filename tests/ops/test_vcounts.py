@@ -17,7 +17,7 @@ UNEVEN = [name for name, algorithm in ALGORITHMS.items() if algorithm.collective
 
 
 @st.composite
-def scenes(draw, name):
+def cases(draw, name):
     """Ranks, parameters, root and counts that the algorithm takes."""
     algorithm = ALGORITHMS[name]
     values = {
@@ -36,7 +36,7 @@ def scenes(draw, name):
 @settings(max_examples=12)
 @given(data=st.data())
 def test_any_counts_are_proved_and_timed(name, data):
-    n, values, root, counts = data.draw(scenes(name))
+    n, values, root, counts = data.draw(cases(name))
     if not n:
         return
     work = registered(ALGORITHMS[name], n, root=root, settings=values)
@@ -59,7 +59,7 @@ def test_any_counts_are_proved_and_timed(name, data):
 @settings(max_examples=8)
 @given(data=st.data(), op=st.sampled_from(["sum", "max", "min"]), dtype=st.sampled_from(["int64", "float64"]))
 def test_any_counts_leave_the_numbers_numpy_computes(name, data, op, dtype):
-    n, values, root, counts = data.draw(scenes(name))
+    n, values, root, counts = data.draw(cases(name))
     if not n:
         return
     schedule = ALGORITHMS[name].schedule(n, root=root, **values)

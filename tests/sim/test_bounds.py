@@ -9,8 +9,8 @@ import pytest
 
 from ops.formats import check_schedule
 from ops.lab.synthesis.synthesize import synthesize
+from ops.plan import Plan
 from ops.registry import ALGORITHMS
-from ops.request import Request
 from sim.errors import InputError, StalledError
 from sim.machines import build
 from sim.schedule import dependencies
@@ -24,7 +24,7 @@ from tests.sim.test_kinds import SIZE, read
 DATA = Path(__file__).resolve().parents[1] / "data"
 OLD = DATA.parent / "contract" / "data" / "old"
 MACHINES = ("switch:ranks=4", "ring:ranks=5", "torus:dims=2x3", "nodes:nodes=2,gpus=2,nics=2", "dgx1v", "mesh:ranks=1")
-TROUBLES = (
+FAULTS = (
     "",
     "straggler:rank=1,late=3us;jitter:mean=1us,seed=3",
     "slow_link:src=GPU0,dst=GPU1,start=1us,end=20us;straggler:rank=0,slower=2",
@@ -34,17 +34,17 @@ TROUBLES = (
 
 
 def runs():
-    """A spread of algorithms over the machines, each with another trouble and size."""
+    """A spread of algorithms over the machines, each with another fault and size."""
     for k, name in enumerate([*ALGORITHMS][::3]):
         sized = ALGORITHMS[name].collective.sized
         size = ("24KiB", "1MiB")[k % 2] if sized else ""
-        yield Request(name, MACHINES[k % len(MACHINES)], size=size, trouble=TROUBLES[k // 2 % len(TROUBLES)])
+        yield Plan(name, MACHINES[k % len(MACHINES)], size=size, fault=FAULTS[k // 2 % len(FAULTS)])
 
 
-def outcome(request):
+def outcome(plan):
     """All numbers of a run, or the sentence in its place."""
     try:
-        trace = request.prepare().run(history=True).trace
+        trace = plan.prepare().run(history=True).trace
     except (InputError, StalledError) as error:
         return [str(error).encode()]
     columns = (trace.ready, trace.start, trace.end, trace.cause, trace.link_bytes, *trace.history)
@@ -94,10 +94,10 @@ RACES = {
 def test_every_kernel_stays_within_bounds_and_gives_the_same_numbers(monkeypatch):
     monkeypatch.setattr(colours, "FEW", 0)
     texts = {file.name: file.read_text("utf-8") for file in FILES} | RACES
-    search = Request("allgather", "ring:ranks=3", size="3")
+    search = Plan("allgather", "ring:ranks=3", size="3")
 
     def everything():
-        ran = [outcome(request) for request in runs()]
+        ran = [outcome(plan) for plan in runs()]
         ran += [[str(prove(entry.folded(4))).encode()] for entry in ALGORITHMS.values() if entry.symmetry]
         ran += [of_kinds(name) for name in ("allreduce.double_binary_tree", "allreduce.ring")]
         judged = {name: check_schedule(text, name) for name, text in texts.items()}

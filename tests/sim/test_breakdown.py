@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cli
 from ops import ALGORITHMS
-from ops.request import Request
+from ops.plan import Plan
 from sim.engine import Cluster, simulate
 from sim.errors import InputError, StalledError
 from sim.machines import build
@@ -25,14 +25,14 @@ MACHINES = (
     *("switch:ranks=5,overhead=300ns,gamma=1ns", "ring:ranks=6", "mesh:ranks=4,latency=0", "dgx1v", "mi250x"),
     *("nodes:nodes=2,gpus=3", "dual_socket_pcie:gpus=4", "torus:dims=3x3", "fat_tree:pods=2,leaves=2,gpus=2"),
 )
-TROUBLES = (
+FAULTS = (
     *("straggler:rank=1,late=20us", "jitter:mean=5us,seed=3", "straggler:rank=0,slower=3"),
     "slow_link:src={src},dst={dst},share=0.4,start=3us,end=40us",
 )
 
 
 def traced(name, machine, size=1 << 20, **words):
-    return Request(algorithm=name, machine=machine, size=str(size), **words).run().trace
+    return Plan(algorithm=name, machine=machine, size=str(size), **words).run().trace
 
 
 @given(st.data())
@@ -40,12 +40,12 @@ def test_the_parts_of_any_run_add_up_to_its_time_to_the_last_bit(data):
     machine = data.draw(st.sampled_from(MACHINES))
     topology = build(machine)
     link = data.draw(st.sampled_from(topology.links))
-    some = data.draw(st.lists(st.sampled_from(TROUBLES), max_size=3, unique=True))
-    troubles = ";".join(spec.format(src=link.src, dst=link.dst) for spec in some)
+    some = data.draw(st.lists(st.sampled_from(FAULTS), max_size=3, unique=True))
+    faults = ";".join(spec.format(src=link.src, dst=link.dst) for spec in some)
     name = data.draw(st.sampled_from(list(ALGORITHMS)))
     size, lockstep = data.draw(st.integers(1 << 12, 1 << 30)), data.draw(st.booleans())
     try:
-        trace = traced(name, machine, size, trouble=troubles, lockstep=lockstep)
+        trace = traced(name, machine, size, fault=faults, lockstep=lockstep)
     except (InputError, StalledError):
         return
     why = breakdown(trace)
@@ -53,8 +53,8 @@ def test_the_parts_of_any_run_add_up_to_its_time_to_the_last_bit(data):
     assert all(sum(order) == trace.time for order in permutations(parts))
     assert math.fsum(why.seconds.ravel()) == trace.time
     assert (why.seconds >= 0).all()
-    assert why.parts["slowed"] == 0 or "slow_link" in troubles
-    assert why.parts["waiting"] == 0 or troubles
+    assert why.parts["slowed"] == 0 or "slow_link" in faults
+    assert why.parts["waiting"] == 0 or faults
     counts = TimeScale.of(trace.time).counts(parts)
     assert sum(counts) == sum(TimeScale.of(trace.time).counts([trace.time]))
 
@@ -86,21 +86,21 @@ def test_two_that_share_a_link_spend_on_sharing_what_they_get_less():
     assert {link.src, link.dst} & {"SPINE"}
 
 
-def test_what_a_trouble_took_from_a_link_is_told_apart_from_bytes():
+def test_what_a_fault_took_from_a_link_is_told_apart_from_bytes():
     machine, size = "switch:ranks=2,bandwidth=1GBps,latency=1us", 1_000_000
-    slow = breakdown(traced("broadcast.linear", machine, size, trouble="slow_link:src=GPU0,dst=SW,share=0.5"))
+    slow = breakdown(traced("broadcast.linear", machine, size, fault="slow_link:src=GPU0,dst=SW,share=0.5"))
     assert (slow.parts["bytes"], slow.parts["slowed"]) == pytest.approx((1e-3, 1e-3))
     soon = "slow_link:src=GPU0,dst=SW,share=0.5,start=502us,end=602us"
-    for_a_while = breakdown(traced("broadcast.linear", machine, size, trouble=soon))
+    for_a_while = breakdown(traced("broadcast.linear", machine, size, fault=soon))
     assert (for_a_while.parts["slowed"], for_a_while.parts["sharing"]) == (pytest.approx(50e-6), 0)
 
 
 @pytest.mark.parametrize(
-    ("trouble", "waiting"), [("straggler:rank=1,late=300us", 300e-6), ("jitter:mean=2us,seed=1", None)]
+    ("fault", "waiting"), [("straggler:rank=1,late=300us", 300e-6), ("jitter:mean=2us,seed=1", None)]
 )
-def test_being_held_back_is_waiting(trouble, waiting):
+def test_being_held_back_is_waiting(fault, waiting):
     machine = "switch:ranks=2,bandwidth=1GBps,latency=1us"
-    plain, held = (traced("broadcast.linear", machine, trouble=spec) for spec in ("", trouble))
+    plain, held = (traced("broadcast.linear", machine, fault=spec) for spec in ("", fault))
     why = breakdown(held)
     assert why.parts["waiting"] == pytest.approx(waiting or held.time - plain.time)
     assert {part: why.parts[part] for part in PARTS[:-1]} == pytest.approx(
@@ -113,7 +113,7 @@ def test_adding_up_and_work_have_parts_of_their_own():
     assert adding.parts["reducing"] == pytest.approx(1e-6)
     sends = "rank 0 {\na: calc 5000\nb: send 1000b to 1 tag 0\nb requires a\n}\n"
     goal = f"num_ranks 2\n{sends}rank 1 {{\nc: recv 1000b from 0 tag 0\n}}\n"
-    worked = breakdown(Request(algorithm="", schedule=goal, machine="switch:ranks=2", size="").run().trace)
+    worked = breakdown(Plan(algorithm="", schedule=goal, machine="switch:ranks=2", size="").run().trace)
     assert worked.parts["working"] == pytest.approx(5e-6)
     assert worked.parts["waiting"] == 0
 

@@ -46,18 +46,18 @@ def soiled():
 
 @settings(max_examples=12)
 @given(exchanges((32, 80), (40, 10**6)))
-def test_a_table_of_who_crosses_whom_gives_the_times_that_lists_of_links_give(scene):
+def test_a_table_of_who_crosses_whom_gives_the_times_that_lists_of_links_give(case):
     with mock.patch.object(engine, "is_compiled", return_value=True):
-        assert ours(scene).end == pytest.approx(ours(scene, history=True).end, rel=1e-12)
+        assert ours(case).end == pytest.approx(ours(case, history=True).end, rel=1e-12)
 
 
 @given(exchanges((2, 6), (3, 10**6)))
-def test_small_ones_have_the_times_of_a_solve_from_nothing_and_read_no_memory_that_was_never_written(scene):
+def test_small_ones_have_the_times_of_a_solve_from_nothing_and_read_no_memory_that_was_never_written(case):
     small = mock.patch.multiple(group, FEWEST=2)
     with interpreted(), small, soiled(), mock.patch.object(groups, "PATIENCE", 1):
-        right = ours(scene).end
+        right = ours(case).end
         with mock.patch.object(groups, "amend", return_value=False), mock.patch.object(groups, "PATIENCE", 1 << 30):
-            anew = ours(scene).end
+            anew = ours(case).end
     assert right == pytest.approx(anew, rel=1e-12)
 
 
@@ -65,13 +65,13 @@ def test_the_compiled_kernel_keeps_the_table_as_the_plain_one_does():
     n, rng = group.FEWEST, np.random.default_rng(2)
     crossed = np.argwhere(rng.random((n, n)) < 0.2)
     routes = [[int(a), n + int(b)] for a, b in crossed]
-    scene = routes, 1e6 + 1e4 * rng.permutation(len(routes)), [set()] * len(routes), [1e9] * 2 * n, [0.0] * 2 * n
+    case = routes, 1e6 + 1e4 * rng.permutation(len(routes)), [set()] * len(routes), [1e9] * 2 * n, [0.0] * 2 * n
     kept = mock.patch.object(groups, "put_right", side_effect=groups.put_right)
     with interpreted(few=groups.FEW), kept as put_right:
-        slow = ours(scene).end
+        slow = ours(case).end
     assert put_right.call_count > len(routes) // 2
     with mock.patch.object(engine, "is_compiled", return_value=True):
-        assert ours(scene).end.tobytes() == slow.tobytes()
+        assert ours(case).end.tobytes() == slow.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_l
     sides = entrances, exits
     round_trip = {(k % entrances, (k + turn) % exits) for k in range(max(sides)) for turn in range(2)}
     more = zip(*(rng.integers(0, side, min(sides)).tolist() for side in sides), strict=True)
-    scene = flows(rng, rng.permutation(sorted(round_trip | {*more})), sides, late, 10**6)
+    case = flows(rng, rng.permutation(sorted(round_trip | {*more})), sides, late, 10**6)
     wide = mock.patch.multiple(group, FEWEST=2, SPARSE=70)
     taken_over = []
 
@@ -98,9 +98,9 @@ def test_sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_l
         return True
 
     with interpreted(), soiled(), wide, mock.patch.multiple(groups, adopt=adopted, PATIENCE=1):
-        right = ours(scene).end
+        right = ours(case).end
         assert taken_over
-        assert right == pytest.approx(ours(scene, history=True).end, rel=1e-12)
+        assert right == pytest.approx(ours(case, history=True).end, rel=1e-12)
 
 
 @given(st.tuples(*[st.sampled_from([1, 2, 31, 32, 33, 64, 65])] * 2), st.data())
@@ -135,14 +135,14 @@ def test_a_group_is_handed_back_when_another_flow_begins_and_taken_over_again():
     routes += routes[::4]
     sizes = [1e6 + 1e4 * (7 * k % 20) for k in range(len(routes))]
     waits = [set()] * (n * n) + [{k} for k in range(0, n * n, 4)]  # they begin when the first of the same way ends
-    scene = routes, sizes, waits, [1e9] * 2 * n, [0.0] * 2 * n
+    case = routes, sizes, waits, [1e9] * 2 * n, [0.0] * 2 * n
     small = mock.patch.multiple(group, FEWEST=2)
     patience = mock.patch.object(groups, "PATIENCE", 1)
     dissolved = mock.patch.object(groups, "dissolve", side_effect=groups.dissolve)
     with interpreted(), small, patience, dissolved as dissolve:
-        right = ours(scene).end
+        right = ours(case).end
     assert dissolve.call_count > 1
-    assert right == pytest.approx(reference(*scene), rel=1e-9)
+    assert right == pytest.approx(reference(*case), rel=1e-9)
 
 
 def test_a_group_with_a_link_by_which_flows_leave_and_one_enters_is_none():
@@ -151,15 +151,15 @@ def test_a_group_with_a_link_by_which_flows_leave_and_one_enters_is_none():
     routes = [[0, left], [1, left], [2, 5], [2, 6], [3, 5], [3, 6], [3, 7], [left, 5]]
     sizes = [(4e6 if leaves_by == left else 1e6) + 1e4 * k for k, (_, leaves_by) in enumerate(routes)]
     capacity = [9e9 if link == left else 1e9 for link in range(n)]  # so it has no exit's number
-    scene = routes, sizes, [set()] * len(routes), capacity, [0.0] * n
+    case = routes, sizes, [set()] * len(routes), capacity, [0.0] * n
     tried = mock.patch.object(groups, "adopt", side_effect=groups.adopt)
     kept = mock.patch.object(groups, "put_right", side_effect=groups.put_right)
     patience = mock.patch.object(groups, "PATIENCE", 1)
     with interpreted(), mock.patch.multiple(group, FEWEST=2), patience, tried as adopt, kept as put_right:
-        right = ours(scene).end
+        right = ours(case).end
     assert adopt.call_count > 0
     assert put_right.call_count == 0
-    assert right == pytest.approx(reference(*scene), rel=1e-9)
+    assert right == pytest.approx(reference(*case), rel=1e-9)
 
 
 @pytest.mark.parametrize("change", [(5e-3, 1, 3e8), (5e-3, (0, 9), [8])], ids=["a link gets slower", "a flow turns"])

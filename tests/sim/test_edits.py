@@ -5,8 +5,8 @@ import json
 import pytest
 
 import cli
-from ops.request import Request
-from ops.request.link import from_link, to_link
+from ops.plan import Plan
+from ops.plan.link import from_link, to_link
 from sim.errors import InputError
 from sim.faults.edits import EDITS, MOST, differences, edited
 from sim.formats import read_topology, write_topology
@@ -117,17 +117,17 @@ def test_every_edit_is_listed_and_changes_what_it_says(name):
 
 def test_an_edited_machine_is_a_link_and_a_file():
     edits = "set_link:src=GPU0,dst=SW,times=0.5;add_cable:src=GPU0,dst=GPU2,bandwidth=5GBps"
-    request = Request(machine="switch:ranks=4", edits=edits, size="1MiB")
-    assert from_link(to_link(request)) == request
-    machine = request.topology()
+    plan = Plan(machine="switch:ranks=4", edits=edits, size="1MiB")
+    assert from_link(to_link(plan)) == plan
+    machine = plan.topology()
     again = read_topology(write_topology(machine, "ringside_yaml"), "edited.yaml")
     assert again.links == machine.links
     assert [link.dst for link in again.path("GPU0", "GPU2")] == ["GPU2"]
-    assert request.differences() == ["GPU0 - SW: 12.5 GB/s, not 25 GB/s", "GPU0 - GPU2: a new cable of 5 GB/s, 1 µs"]
-    plain = Request(machine="switch:ranks=4", size="1MiB").run().trace.time
-    assert request.run().trace.time > plain
-    assert request.changed({"edits": ""}).run().trace.time == plain
-    assert request.changed({"machine": "switch:ranks=8"}).edits == ""
+    assert plan.differences() == ["GPU0 - SW: 12.5 GB/s, not 25 GB/s", "GPU0 - GPU2: a new cable of 5 GB/s, 1 µs"]
+    plain = Plan(machine="switch:ranks=4", size="1MiB").run().trace.time
+    assert plan.run().trace.time > plain
+    assert plan.changed({"edits": ""}).run().trace.time == plain
+    assert plan.changed({"machine": "switch:ranks=8"}).edits == ""
 
 
 def test_the_terminal_runs_and_lists_edits(capsys):

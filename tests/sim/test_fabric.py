@@ -79,7 +79,7 @@ def reference(routes, sizes, waits, capacity, latency):
 
 
 @st.composite
-def scenes(draw):
+def cases(draw):
     """A random net of links, random routes over it, random sizes and random dependencies."""
     links = draw(st.integers(1, 6))
     capacity = draw(st.lists(st.integers(1, 20).map(lambda x: x * 1e9), min_size=links, max_size=links))
@@ -91,9 +91,9 @@ def scenes(draw):
     return routes, sizes, waits, capacity, latency
 
 
-def ours(scene, **options):
-    """The same scene through the simulator: a schedule of transfers whose order is its own program order."""
-    routes, sizes, waits, capacity, latency = scene
+def ours(case, **options):
+    """The same case through the simulator: a schedule of transfers whose order is its own program order."""
+    routes, sizes, waits, capacity, latency = case
     count = len(routes)
     devices = tuple(Device(f"D{i}", "GPU") for i in range(2 * max(count, len(capacity))))
     links = tuple(
@@ -107,12 +107,12 @@ def ours(scene, **options):
         )
 
     i = np.arange(count)
-    schedule = unroll([copy(2 * i, 2 * i + 1, slot=0)], name="scene", n=2 * count, promise=None)
+    schedule = unroll([copy(2 * i, 2 * i + 1, slot=0)], name="case", n=2 * count, promise=None)
     order = [(a, b) for b in range(count) for a in waits[b]]
     before, after = (np.array([pair[k] for pair in order], np.int32) for k in (0, 1))
     schedule = replace(schedule, after=(before, after))
     with mock.patch.object(engine, "transfer_bytes", return_value=np.array(sizes)):
-        return simulate(Topology("scene", devices, links, router=router), schedule, 1, **options)
+        return simulate(Topology("case", devices, links, router=router), schedule, 1, **options)
 
 
 @contextmanager
@@ -135,18 +135,18 @@ def interpreted(few=0):
         yield
 
 
-@given(scenes())
-def test_every_transfer_ends_when_independent_water_filling_says(scene):
+@given(cases())
+def test_every_transfer_ends_when_independent_water_filling_says(case):
     with interpreted():
-        assert ours(scene, history=True).end == pytest.approx(reference(*scene), rel=1e-9, abs=1e-15)
+        assert ours(case, history=True).end == pytest.approx(reference(*case), rel=1e-9, abs=1e-15)
 
 
-@given(scenes())
-def test_interpreted_and_compiled_agree_bit_for_bit(scene):
+@given(cases())
+def test_interpreted_and_compiled_agree_bit_for_bit(case):
     with plain():
-        slow = ours(scene, history=True)
+        slow = ours(case, history=True)
     with mock.patch.object(engine, "is_compiled", return_value=True):
-        fast = ours(scene, history=True)
+        fast = ours(case, history=True)
     for column in ("ready", "start", "end", "cause"):
         assert getattr(slow, column).tobytes() == getattr(fast, column).tobytes()
     assert all(a.tobytes() == b.tobytes() for a, b in zip(slow.history, fast.history, strict=True))
@@ -181,12 +181,12 @@ def crowds(draw):
 
 
 @given(crowds(), st.sampled_from([1, 2, 3, amend.NEAR]))
-def test_shares_put_right_after_a_completion_are_those_of_a_solve_from_nothing(scene, near):
+def test_shares_put_right_after_a_completion_are_those_of_a_solve_from_nothing(case, near):
     with interpreted():
         with mock.patch.object(amend, "NEAR", near):
-            right = ours(scene).end
+            right = ours(case).end
         with mock.patch.object(groups, "amend", return_value=False):
-            anew = ours(scene).end
+            anew = ours(case).end
     assert right == pytest.approx(anew, rel=1e-12)
 
 
@@ -210,11 +210,11 @@ def test_links_that_fall_behind_many_others_hand_over_the_flows_that_cross_both(
     src, dst = (ends.ravel() for ends in np.meshgrid(np.arange(n), np.arange(n)))
     routes = [[int(a), n + int(b)] for a, b in zip(src, dst, strict=True)] * times
     sizes = 1e6 + 1e4 * np.random.default_rng(seed).permutation(len(routes))
-    scene = routes, sizes, [set()] * len(routes), [1e9] * 2 * n, [0.0] * 2 * n
+    case = routes, sizes, [set()] * len(routes), [1e9] * 2 * n, [0.0] * 2 * n
     with interpreted(), mock.patch.object(amend, "note", side_effect=amend.note) as note:
-        right = ours(scene).end
+        right = ours(case).end
         with mock.patch.object(groups, "amend", return_value=False):
-            anew = ours(scene).end
+            anew = ours(case).end
     assert note.call_count > n
     assert right == pytest.approx(anew, rel=1e-12)
 
@@ -231,8 +231,8 @@ def test_the_compiled_kernel_puts_shares_right_as_the_plain_one_does():
         assert run().tobytes() == slow.tobytes()
 
 
-@given(scenes())
-def test_memory_that_was_never_written_is_never_read(scene):
+@given(cases())
+def test_memory_that_was_never_written_is_never_read(case):
     class Soiled:
         """numpy whose fresh memory holds plausible rubbish."""
 
@@ -244,16 +244,16 @@ def test_memory_that_was_never_written_is_never_read(scene):
             return np.full(shape, 3, dtype)
 
     with mock.patch.object(arena, "np", Soiled()):
-        assert ours(scene).end.tobytes() == ours(scene).end.tobytes()
-        soiled = ours(scene).end
-    assert soiled.tobytes() == ours(scene).end.tobytes()
+        assert ours(case).end.tobytes() == ours(case).end.tobytes()
+        soiled = ours(case).end
+    assert soiled.tobytes() == ours(case).end.tobytes()
 
 
-@given(scenes(), st.sampled_from([0, groups.FEW]))
-def test_what_was_sent_is_what_arrived_and_no_link_carries_more_than_it_can(scene, few):
-    routes, sizes, _, capacity, _ = scene
+@given(cases(), st.sampled_from([0, groups.FEW]))
+def test_what_was_sent_is_what_arrived_and_no_link_carries_more_than_it_can(case, few):
+    routes, sizes, _, capacity, _ = case
     with interpreted(few):
-        trace = ours(scene, history=True)
+        trace = ours(case, history=True)
     for i, size in enumerate(sizes):
         assert trace.delivered(i, trace.ended) == 1.0
         times, rates = trace.rates(i)

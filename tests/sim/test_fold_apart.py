@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import Work, execute
 from ops.run.strategies import orbits
 from ops.run.work import settled
@@ -19,7 +19,7 @@ from sim.fabric import alike, kernel
 from sim.fabric.calendar import NODES, calendar
 from sim.fabric.links import NONE
 from sim.fabric.rows import LACKING, calendar_is_short, leave_place, waiting_row
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.machines import build
 from sim.symmetry.edges import edges, without_detours
 from sim.symmetry.orbit_run import WrittenOutError, simulate_apart
@@ -37,7 +37,7 @@ MACHINES = (
 SIZE = 1 << 24
 
 
-def apart_and_whole(name, machine, n, trouble=()):
+def apart_and_whole(name, machine, n, fault=()):
     """A run of ranks told apart and the same run written out; nothing where an algorithm does not fold."""
     entry, topology = ALGORITHMS[name], build(machine)
     values = settled(entry, n, 0, topology, {})
@@ -45,9 +45,9 @@ def apart_and_whole(name, machine, n, trouble=()):
     if part is None:
         return None
     size = SIZE if entry.collective.sized else 0
-    trace = simulate_apart(topology, part, prove(part), size, perturbations=troubles(trouble, topology))
+    trace = simulate_apart(topology, part, prove(part), size, perturbations=faults(fault, topology))
     written = Work(entry.schedule(n, **values), entry.collective, entry, values)
-    return trace, execute(topology, written, size, trouble=trouble)
+    return trace, execute(topology, written, size, fault=fault)
 
 
 @st.composite
@@ -57,16 +57,16 @@ def runs(draw):
     n = draw(st.integers(2, topology.n))
     if draw(st.booleans()):
         n = 1 << (n.bit_length() - 1)
-    trouble = []
+    fault = []
     for _ in range(draw(st.integers(0, 2))):
         link = draw(st.sampled_from(topology.links))
         share, start = draw(st.sampled_from((0.5, 0.3))), draw(st.sampled_from((0, 7, 300)))
-        trouble.append(f"slow_link:src={link.src},dst={link.dst},share={share},start={start}us")
+        fault.append(f"slow_link:src={link.src},dst={link.dst},share={share},start={start}us")
     if draw(st.booleans()):
-        trouble.append(f"straggler:rank={draw(st.integers(0, n - 1))},slower=3")
+        fault.append(f"straggler:rank={draw(st.integers(0, n - 1))},slower=3")
     late = draw(st.lists(st.sampled_from((3.1, 71.3, 2003.7)), max_size=2))
-    trouble += [f"straggler:rank={draw(st.integers(0, n - 1))},late={seconds}us" for seconds in late]
-    return name, machine, n, trouble
+    fault += [f"straggler:rank={draw(st.integers(0, n - 1))},late={seconds}us" for seconds in late]
+    return name, machine, n, fault
 
 
 @given(runs())
@@ -103,10 +103,10 @@ def test_a_calendar_has_room_for_two_entries_of_every_row_and_link(lacking):
     assert calendar_is_short(fabric) == bool(lacking)
 
 
-@pytest.mark.parametrize("trouble", ["jitter", "background:src=GPU0,dst=GPU1"])
-def test_what_bears_on_single_transfers_is_written_out(trouble):
+@pytest.mark.parametrize("fault", ["jitter", "background:src=GPU0,dst=GPU1"])
+def test_what_bears_on_single_transfers_is_written_out(fault):
     with pytest.raises(WrittenOutError):
-        apart_and_whole("allreduce.ring", "switch:ranks=4", 4, [trouble])
+        apart_and_whole("allreduce.ring", "switch:ranks=4", 4, [fault])
 
 
 def test_so_is_what_changes_routes():
@@ -120,7 +120,7 @@ def test_a_run_that_stands_names_who_waits_and_the_dead_link():
 
 
 @pytest.mark.parametrize(
-    ("machine", "trouble", "copies"),
+    ("machine", "fault", "copies"),
     [
         ("switch:ranks=8", ["slow_link:src=GPU0,dst=SW,start=9us"], 1),
         ("torus:dims=3x3", [], 3),
@@ -129,12 +129,12 @@ def test_a_run_that_stands_names_who_waits_and_the_dead_link():
         ("switch:ranks=8", ["jitter"], 0),
     ],
 )
-def test_a_large_run_is_not_written_out_and_tells_the_same(monkeypatch, machine, trouble, copies):
-    request = Request("allreduce.ring", machine, size="16MiB", trouble=";".join(trouble))
-    whole = request.run(written=0)
+def test_a_large_run_is_not_written_out_and_tells_the_same(monkeypatch, machine, fault, copies):
+    plan = Plan("allreduce.ring", machine, size="16MiB", fault=";".join(fault))
+    whole = plan.run(written=0)
     assert whole.strategy == "written"
     monkeypatch.setattr(orbits, "FEW", 0)
-    outcome = request.run(written=0)
+    outcome = plan.run(written=0)
     assert outcome.strategy == ("orbits" if copies else "written")
     assert outcome.timing.simulated * (copies or 1) == whole.timing.messages
     assert rounded(facts(outcome)) == rounded(facts(whole) | {"classes": outcome.timing.simulated})
@@ -191,8 +191,8 @@ def test_rows_that_a_run_of_all_ranks_needs_are_about_what_was_told(monkeypatch,
     monkeypatch.setattr(alike.AlikeArena, "_widen", lambda arena, count: (rows.append(count), widen(arena, count)))
     monkeypatch.setattr("ops.run.work.watch.expect", lambda name, needs: told.append(needs))
     topology = build(machine)
-    trouble = "slow_link:share=0.5," + ",".join(f"{key}={value}" for key, value in more.items())
-    outcome = Request(name, machine, size="16MiB", trouble=trouble).run(written=0)
+    fault = "slow_link:share=0.5," + ",".join(f"{key}={value}" for key, value in more.items())
+    outcome = Plan(name, machine, size="16MiB", fault=fault).run(written=0)
     assert outcome.real["estimated_bytes"] == round(told[-1].bytes)
     routes = 2 * len(topology.ranks) * (orbits.ROUTE + 4 * topology.hops(len(topology.ranks)))
     least = orbits.LEAST + orbits.LINK * len(topology.links)

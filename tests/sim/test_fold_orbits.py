@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import Work, execute
 from ops.run.work import settled
 from sim.errors import InputError, StalledError
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.machines import build
 from sim.symmetry import orbits
 from sim.symmetry.orbit_run import simulate_apart
@@ -36,17 +36,17 @@ MACHINES = (
 )
 
 
-def alike_and_whole(name, machine, n, trouble=()):
+def alike_and_whole(name, machine, n, fault=()):
     """A run of one rank of each orbit and the same run written out; nothing where no ranks are alike."""
     entry, topology = ALGORITHMS[name], build(machine)
     values, size = settled(entry, n, 0, topology, {}), SIZE if entry.collective.sized else 0
-    part, perturbations = entry.folded(n, **values), troubles(trouble, topology)
+    part, perturbations = entry.folded(n, **values), faults(fault, topology)
     found = part and orbits_of(topology, part, perturbations)
     if not found:
         return None
     trace = simulate_apart(topology, part, prove(part), size, perturbations=perturbations, orbits=found)
     written = Work(entry.schedule(n, **values), entry.collective, entry, values)
-    return trace, execute(topology, written, size, trouble=trouble)
+    return trace, execute(topology, written, size, fault=fault)
 
 
 @st.composite
@@ -55,12 +55,12 @@ def runs(draw):
     n = build(machine).n
     if draw(st.booleans()):
         n = 1 << (n.bit_length() - 1)
-    trouble = []
+    fault = []
     for src, dst in draw(st.lists(st.sampled_from(cables), max_size=2)) if cables else ():
         share, start, both = (draw(st.sampled_from(values)) for values in ((0.5, 0.3), (0, 7, 300), ("yes", "no")))
         end = draw(st.sampled_from(("", f",end={start + 200}us")))
-        trouble.append(f"slow_link:src={src},dst={dst},share={share},start={start}us,both={both}{end}")
-    return name, machine, n, trouble
+        fault.append(f"slow_link:src={src},dst={dst},share={share},start={start}us,both={both}{end}")
+    return name, machine, n, fault
 
 
 @given(runs())
@@ -77,7 +77,7 @@ def test_it_is_the_run_that_is_written_out(run):
 
 
 @each_row(
-    "name, machine, trouble, copies",
+    "name, machine, fault, copies",
     [
         ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6", [SLOW_NIC], 6),
         ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6,nics=2", [SLOW_NIC], 3),
@@ -91,10 +91,10 @@ def test_it_is_the_run_that_is_written_out(run):
         ("allreduce.recursive_doubling", "nodes:nodes=4,gpus=4", [SLOW_NIC], 4),
     ],
 )
-def test_so_many_ranks_are_alike(name, machine, trouble, copies):
+def test_so_many_ranks_are_alike(name, machine, fault, copies):
     entry, topology = ALGORITHMS[name], build(machine)
     part = entry.folded(topology.n, **settled(entry, topology.n, 0, topology, {}))
-    found = orbits_of(topology, part, troubles(trouble, topology))
+    found = orbits_of(topology, part, faults(fault, topology))
     assert (found.copies if found else 1) == copies
     if found:
         np.testing.assert_array_equal(np.sort(found.members.reshape(-1)), np.arange(topology.n))
@@ -127,7 +127,7 @@ def test_a_run_that_stands_names_all_who_wait_and_the_dead_link():
 
 def test_a_command_simulates_one_of_each_orbit(monkeypatch):
     monkeypatch.setattr("ops.run.strategies.orbits.FEW", 0)
-    request = Request("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=4", size="16MiB", trouble=SLOW_NIC)
-    outcome, whole = request.run(written=0), request.run()
+    plan = Plan("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=4", size="16MiB", fault=SLOW_NIC)
+    outcome, whole = plan.run(written=0), plan.run()
     assert outcome.timing.simulated * 4 == whole.timing.messages
     assert outcome.time == pytest.approx(whole.time, rel=1e-12)

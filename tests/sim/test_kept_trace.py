@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.machines import build
 from sim.schedule.verify import prove
 from sim.trace import from_json
@@ -22,11 +22,11 @@ from tests.tables import each_row
 def kept(name="allreduce.ring", machine="switch:ranks=4", specs=()):
     topology = build(machine)
     schedule = ALGORITHMS[name].schedule(4)
-    trace = simulate(topology, schedule, 1 << 16, history=True, perturbations=troubles(specs, topology))
+    trace = simulate(topology, schedule, 1 << 16, history=True, perturbations=faults(specs, topology))
     return json.loads(trace.to_json())
 
 
-RUN, SWITCHED, TROUBLED = (
+RUN, SWITCHED, FAULTY = (
     kept(), kept("allreduce.nvls", "dgx_h100"), kept(specs=["slow_link:src=GPU0,dst=SW,share=0.5,start=1us"]),
 )  # fmt: skip
 
@@ -133,7 +133,7 @@ JUNK = st.one_of(
 
 
 @pytest.mark.slow
-@hypothesis.given(st.sampled_from([RUN, SWITCHED, TROUBLED]), st.data())
+@hypothesis.given(st.sampled_from([RUN, SWITCHED, FAULTY]), st.data())
 def test_whatever_is_damaged_is_a_run_still_or_a_sentence(document, data):
     for _ in range(data.draw(st.integers(1, 2))):
         path = data.draw(st.sampled_from([*places(document)]))

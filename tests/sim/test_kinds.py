@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import execute
 from ops.run.strategies import classes
 from ops.run.work import registered
@@ -273,7 +273,7 @@ def test_an_outcome_is_that_of_the_run_that_is_written_out(small, name, root):
 def test_a_tree_of_32_767_takes_memory_of_its_pairs_and_not_of_its_messages():
     compiled(kernels)
     tracemalloc.start()
-    outcome = Request(TREE, "switch:ranks=32767", size="10MB").run()
+    outcome = Plan(TREE, "switch:ranks=32767", size="10MB").run()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert outcome.timing.simulated < 0.05 * outcome.timing.messages

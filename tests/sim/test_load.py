@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.machines import build
 from sim.trace import from_json
 from sim.trace.link_load import capacity, link_load, spells, utilisation
@@ -50,7 +50,7 @@ def test_no_link_is_ever_over_full_and_all_are_idle_in_the_end():
 def halved(words, size=1 << 26):
     machine = build("dual_socket_pcie")
     ring = ALGORITHMS["allreduce.ring"].schedule(8)
-    return simulate(machine, ring, size, history=True, perturbations=troubles([words], machine))
+    return simulate(machine, ring, size, history=True, perturbations=faults([words], machine))
 
 
 def test_a_halved_link_that_carries_all_it_can_is_full():
@@ -66,7 +66,7 @@ def test_a_halved_link_that_carries_all_it_can_is_full():
     assert (share <= 1 + 1e-9).all()
 
 
-def test_capacity_over_time_is_what_troubles_leave_and_survives_a_file():
+def test_capacity_over_time_is_what_faults_leave_and_survives_a_file():
     trace = halved("slow_link:src=CPU0,dst=CPU1,share=0.25,start=1ms,end=3ms")
     found = spells(trace)
     assert [(s.begin, s.end) for s in found] == [(0.001, 0.003)] * 2

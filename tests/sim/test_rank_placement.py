@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import cli
 from ops.measured.files import place, read_tables
-from ops.request import Request
-from ops.request.link import from_link, to_link
-from ops.request.scenario import from_yaml, to_yaml
+from ops.plan import Plan
+from ops.plan.link import from_link, to_link
+from ops.plan.plan_file import from_yaml, to_yaml
 from sim.errors import InputError
 from sim.machines import build
 from sim.placement import in_one_line, placed, placement_of
@@ -102,10 +102,10 @@ def test_a_rank_file_and_the_line_it_becomes_place_alike(spots, random):
 
 
 def test_a_machine_has_per_host_and_runs_as_a_smaller_one():
-    placed_time = Request("allreduce.ring", "dgx_a100:per_host=4", size="1MiB").run().trace
+    placed_time = Plan("allreduce.ring", "dgx_a100:per_host=4", size="1MiB").run().trace
     assert placed_time.schedule.n == 4
-    assert placed_time.time == Request("allreduce.ring", "dgx_a100", ranks=4, size="1MiB").run().time
-    two = Request("allreduce.ring", f"{TWO},per_host=2", size="1MiB")
+    assert placed_time.time == Plan("allreduce.ring", "dgx_a100", ranks=4, size="1MiB").run().time
+    two = Plan("allreduce.ring", f"{TWO},per_host=2", size="1MiB")
     assert placement_of(two.topology(), 4) == gpus("00", "01", "10", "11")
     with pytest.raises(InputError, match="per_host=9"):
         build("dgx_a100:per_host=9")
@@ -114,26 +114,26 @@ def test_a_machine_has_per_host_and_runs_as_a_smaller_one():
 @pytest.mark.parametrize("algorithm", ["allreduce.ring", "nccl.allreduce", "allreduce.recursive_doubling"])
 def test_a_placement_is_timed_like_the_edit_of_ranks_that_means_it(algorithm):
     order = [3, 1, 9, 12]
-    run = Request(algorithm, TWO, placement=",".join(map(str, order)), size="1MiB").run().trace
+    run = Plan(algorithm, TWO, placement=",".join(map(str, order)), size="1MiB").run().trace
     edit = f"order_ranks:order={'-'.join(map(str, order))}"
-    assert run.time == pytest.approx(Request(algorithm, TWO, edits=edit, ranks=4, size="1MiB").run().time)
+    assert run.time == pytest.approx(Plan(algorithm, TWO, edits=edit, ranks=4, size="1MiB").run().time)
 
 
 def test_folding_sees_where_ranks_are():
-    near = Request("allreduce.ring", TWO, placement="per_host=4", size="1MiB")
-    far = Request("allreduce.ring", TWO, placement="per_host=4,order=cyclic", size="1MiB")
-    for request in (near, far):
-        assert request.run(written=0).time == pytest.approx(request.run().time, rel=1e-9)
+    near = Plan("allreduce.ring", TWO, placement="per_host=4", size="1MiB")
+    far = Plan("allreduce.ring", TWO, placement="per_host=4,order=cyclic", size="1MiB")
+    for plan in (near, far):
+        assert plan.run(written=0).time == pytest.approx(plan.run().time, rel=1e-9)
     assert far.run().time > near.run().time
 
 
 def test_links_files_and_runs_beside_keep_it():
-    request = Request("allreduce.ring", TWO, placement="0:0-3,1:4-7", size="1MiB", against="placement=per_host=4")
-    assert from_link(to_link(request)) == request
-    assert from_yaml(to_yaml(request), "it") == request
-    (other,) = request.others()
+    plan = Plan("allreduce.ring", TWO, placement="0:0-3,1:4-7", size="1MiB", against="placement=per_host=4")
+    assert from_link(to_link(plan)) == plan
+    assert from_yaml(to_yaml(plan), "it") == plan
+    (other,) = plan.others()
     assert other.placement == "per_host=4"
-    file = to_yaml(request).replace('"0:0-3,1:4-7"', "|2-\n  rank 0=a slot=0\n  rank 1=b slot=1")
+    file = to_yaml(plan).replace('"0:0-3,1:4-7"', "|2-\n  rank 0=a slot=0\n  rank 1=b slot=1")
     assert placement_of(from_yaml(file, "it").topology(), 2) == gpus("00", "11")
 
 

@@ -7,13 +7,13 @@ import pytest
 
 from ops import ALGORITHMS, algorithm
 from ops.collectives import COLLECTIVES, allreduce
-from ops.request import Request
+from ops.plan import Plan
 from ops.run.work import settled
 from ops.workloads import WORKLOADS
 from sim import registry
 from sim.errors import InputError
 from sim.faults import Perturbation, RankNumber
-from sim.faults.kinds import TROUBLES, trouble, troubles
+from sim.faults.kinds import FAULTS, fault, faults
 from sim.machines import MACHINES, build, machine
 from sim.registry import AdditionError, Registry, addition_fault
 from sim.schedule import copy
@@ -111,11 +111,11 @@ def test_a_list_has_more_for_a_while():
 
 def test_arguments_are_those_of_the_kind():
     with (
-        TROUBLES.also(),
-        pytest.raises(AdditionError, match=r"trouble fog takes machine: its first argument is topology"),
+        FAULTS.also(),
+        pytest.raises(AdditionError, match=r"fault fog takes machine: its first argument is topology"),
     ):
 
-        @trouble
+        @fault
         def fog(machine):
             """Nothing is seen."""
 
@@ -189,11 +189,11 @@ def test_what_an_addition_returns_is_of_its_kind():
         """One after the other."""
         yield 0, 1
 
-    with MACHINES.also(), TROUBLES.also(), ALGORITHMS.also():
-        machine(island), trouble(fog), algorithm(allreduce)(star), algorithm(allreduce)(chain)
+    with MACHINES.also(), FAULTS.also(), ALGORITHMS.also():
+        machine(island), fault(fog), algorithm(allreduce)(star), algorithm(allreduce)(chain)
         for call, told in (
             (lambda: build("island"), "island returns nothing, not Topology: mend its `return`"),
-            (lambda: troubles(["fog"], build("mesh")), "fog returns function, not Perturbation: mend"),
+            (lambda: faults(["fog"], build("mesh")), "fog returns function, not Perturbation: mend"),
             (
                 lambda: ALGORITHMS["allreduce.star"].schedule(2),
                 "allreduce.star: its steps are a Step, not a row of them: yield each",
@@ -272,19 +272,19 @@ def test_pieces_of_nothing_and_processes_that_are_none_are_refused():
         """Late by rank, where devices count otherwise."""
         return Perturbation(late={rank: 1e-3})
 
-    with TROUBLES.also(), ALGORITHMS.also():
-        algorithm(allreduce, pieces=lambda n: 0)(nothing), trouble(called), trouble(lost), trouble(sleepy)
+    with FAULTS.also(), ALGORITHMS.also():
+        algorithm(allreduce, pieces=lambda n: 0)(nothing), fault(called), fault(lost), fault(sleepy)
         with pytest.raises(TypeError, match="late is by device, and 6 is no DeviceIndex: write rank_index"):
-            troubles(["sleepy:rank=6"], build("nodes:nodes=2,gpus=4"))
+            faults(["sleepy:rank=6"], build("nodes:nodes=2,gpus=4"))
         with pytest.raises(InputError, match="algorithm nothing: pieces is 0 for 2 ranks: give 1 or more"):
             ALGORITHMS["allreduce.nothing"].schedule(2)
         with pytest.raises(TypeError, match="process is a generator: give the function that makes it"):
-            troubles(["called"], build("mesh"))
+            faults(["called"], build("mesh"))
         with pytest.raises(InputError, match=r"test_registry.py, line \d+: yields a generator: yield what to wait for"):
-            Request(machine="mesh:ranks=4", trouble="lost").run()
+            Plan(machine="mesh:ranks=4", fault="lost").run()
 
 
-@pytest.mark.parametrize("known", [ALGORITHMS, MACHINES, TROUBLES, WORKLOADS], ids=lambda known: type(known).__name__)
+@pytest.mark.parametrize("known", [ALGORITHMS, MACHINES, FAULTS, WORKLOADS], ids=lambda known: type(known).__name__)
 def test_every_list_describes_what_it_has(known):
     for name in known:
         assert known.summary(name).endswith(".")

@@ -7,7 +7,7 @@ from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.engine.stall import circle, stuck, waiting
 from sim.errors import StalledError, UnreachableError
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.machines import build
 from sim.units import MiB
 
@@ -19,7 +19,7 @@ def stall(spec, machine="dual_socket_pcie", algorithm="allreduce.ring", *, histo
     schedule = ALGORITHMS[algorithm].schedule(topology.n)
     healthy = simulate(topology, schedule, 64 * MiB, history=True)
     with pytest.raises((StalledError, UnreachableError)) as caught:
-        simulate(topology, schedule, 64 * MiB, history=history, perturbations=troubles([spec], topology))
+        simulate(topology, schedule, 64 * MiB, history=history, perturbations=faults([spec], topology))
     assert caught.value.status == 1
     return healthy, caught.value.trace, str(caught.value)
 
@@ -75,6 +75,6 @@ def test_what_can_go_no_other_way_goes_on_when_the_link_is_back():
     topology = build("dual_socket_pcie")
     schedule = ALGORITHMS["allreduce.ring"].schedule(8)
     specs = [f"dead_link:src=CPU0,dst=CPU1,start=1ms,end=3ms,reroute={word}" for word in ("yes", "no")]
-    rerouted, waited = (simulate(topology, schedule, 64 * MiB, perturbations=troubles([s], topology)) for s in specs)
+    rerouted, waited = (simulate(topology, schedule, 64 * MiB, perturbations=faults([s], topology)) for s in specs)
     assert rerouted.time == pytest.approx(waited.time, rel=1e-12)
     assert rerouted.verdict.ok

@@ -111,7 +111,7 @@ def test_what_a_killed_writer_left_is_cleared_and_nothing_else(tmp_path):
     "command", ["render {} -o {}/no/x.png", "trace {} -o {}/no/x.json", "run {} --trace {}/no/x.json"]
 )
 def test_a_command_finds_out_before_its_work_that_it_cannot_write(command, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("ops.request.model.Request.run", None)
+    monkeypatch.setattr("ops.plan.model.Plan.run", None)
     line = command.format("allreduce.ring", tmp_path).split()
     assert cli.main([*line, "--machine", "switch:ranks=2", "--size", "1KiB"]) == BAD_INPUT
     assert "cannot be written (No such file or directory): give a path that can" in capsys.readouterr().err

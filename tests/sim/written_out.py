@@ -7,7 +7,7 @@ from sim.trace.metrics import bottleneck
 
 
 def is_written_out(trace, whole):
-    """Asserts the same time, bytes per link, bottleneck and hits of troubles."""
+    """Asserts the same time, bytes per link, bottleneck and hits of faults."""
     assert trace.time == pytest.approx(whole.time, rel=1e-12)
     np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
     use, fullest = bottleneck(trace), whole.bottleneck

@@ -4,29 +4,29 @@ from types import SimpleNamespace
 
 import pytest
 
-from ops.request import Request
-from ops.request.link import from_link
+from ops.plan import Plan
+from ops.plan.link import from_link
 from ui.drawer import ahead
 from ui.workers import asking, tasks
 from ui.workers.pool import PoolLimits, WorkerPool
 
-SCENE = Request(machine="switch:ranks=16")
+PLAN = Plan(machine="switch:ranks=16")
 
 
 @pytest.fixture
 def slider(monkeypatch):
     """Moves a slider of ranks to a place; what is asked and what is expected then, by their ranks."""
     asked, expected = [], []
-    state = {"scene": SCENE, "good": SCENE, "is_brief": True}
+    state = {"plan": PLAN, "good": PLAN, "is_brief": True}
     shown = SimpleNamespace(session_state=_State(state))
     monkeypatch.setattr(ahead, "st", shown)
     monkeypatch.setattr(ahead, "spoken", lambda: "en")
     monkeypatch.setattr(ahead, "is_alone", lambda: True)
     monkeypatch.setattr(ahead, "page_script", lambda _: ask)
-    monkeypatch.setattr(ahead, "expect", lambda _, scene, language: expected.append(scene.ranks))
+    monkeypatch.setattr(ahead, "expect", lambda _, plan, language: expected.append(plan.ranks))
 
     def ask(key, data, on_rested_change):
-        place, named = data["place"] - data["first"], data["question"]["scene"]
+        place, named = data["place"] - data["first"], data["question"]["plan"]
         asked.append(from_link(named | {name: texts[place] for name, texts in data["words"].items()}).ranks)
 
     def move(place):
@@ -56,10 +56,10 @@ def test_what_is_expected_is_there_when_it_is_asked(monkeypatch):
     pool = WorkerPool(PoolLimits(1, 1 << 32, 60.0)).start()
     try:
         monkeypatch.setattr(asking, "the_pool", lambda: pool)
-        asking.expect(tasks.run, SCENE, "en")
-        job = pool.ask("", asking.Call(tasks.run, (SCENE, "en")))
+        asking.expect(tasks.run, PLAN, "en")
+        job = pool.ask("", asking.Call(tasks.run, (PLAN, "en")))
         assert job.result(60).read().messages == 30
         assert pool.load()["done"] == 1
-        assert pool.ask("", asking.Call(tasks.run, (SCENE, "en"))).done()
+        assert pool.ask("", asking.Call(tasks.run, (PLAN, "en"))).done()
     finally:
         pool.close()

@@ -6,41 +6,41 @@ from unittest.mock import patch
 
 import pytest
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import LONGEST, InputError
 from tests.attack.links import run
 from tests.browser.test_visits import DAMAGED, said
 from tests.ui.test_page import page, players
 from ui import text
 from ui.drawer import folds
-from ui.scene import machines
-from ui.scene.machines import machine_of
+from ui.plan import machines
+from ui.plan.machines import machine_of
 
 
 def errors(at):
     return [error.value for error in at.main.error]
 
 
-def test_a_broken_link_says_so_until_another_scene_is_chosen_and_a_what_if_can_be_undone():
+def test_a_broken_link_says_so_until_another_plan_is_chosen_and_a_what_if_can_be_undone():
     at = page(capture="hello")
     assert any("the link's capture is damaged" in text for text in errors(at))
     assert any("the link's capture is damaged" in text for text in errors(at.run()))
-    plain = at.session_state.scene
-    assert plain == Request()
+    plain = at.session_state.plan
+    assert plain == Plan()
     assert at.button(key="undo").disabled
 
     at.session_state.forked = "straggler:rank=1,late=1ms"
     at.run()
-    assert at.session_state.scene.trouble == "straggler:rank=1,late=1ms"
+    assert at.session_state.plan.fault == "straggler:rank=1,late=1ms"
     assert not errors(at)
     assert not at.button(key="undo").disabled
     at.button(key="undo").click().run()
-    assert at.session_state.scene == plain
+    assert at.session_state.plan == plain
     assert not errors(at)
 
 
 def test_what_a_hand_is_refused_is_told_once_where_something_is_wrong_already():
-    at = page(machine="switch:ranks=16", trouble="slow_link:src=SW,dst=GPU3,share=0.5,start=1ms", against="trouble=")
+    at = page(machine="switch:ranks=16", fault="slow_link:src=SW,dst=GPU3,share=0.5,start=1ms", against="fault=")
     at.session_state.forked = "cut_cable:src=SW,dst=GPU3"
     at.run()
     told = [box.value for box in (*at.main.error, *at.main.warning)]
@@ -60,17 +60,17 @@ def test_what_a_hand_is_refused_is_told_once_where_something_is_wrong_already():
 def test_a_word_that_no_list_has_is_told(words, told):
     at = page(**words)
     assert any(text.startswith(told) for text in errors(at))
-    assert at.session_state.scene == Request()
+    assert at.session_state.plan == Plan()
 
 
-@pytest.mark.parametrize("word", ["against", "size", "settings", "trouble", "machine", "page"])
+@pytest.mark.parametrize("word", ["against", "size", "settings", "fault", "machine", "page"])
 def test_nothing_of_a_link_is_markdown_on_the_page(word, monkeypatch):
     picture = "![x](http://127.0.0.1/x.png)"
     words = {
-        "against": f"machine=switch:ranks=4;trouble={picture}",
+        "against": f"machine=switch:ranks=4;fault={picture}",
         "size": f"1{picture}",
         "settings": f"{picture}=1",
-        "trouble": f"slow_link:src={picture},dst=GPU0",
+        "fault": f"slow_link:src={picture},dst=GPU0",
         "machine": f"switch:{picture}=2",
         "page": picture,
     }
@@ -93,19 +93,19 @@ def test_which_run_a_sentence_is_about_makes_it_no_longer_than_a_sentence_is():
 
 def test_a_machine_is_built_once_for_everybody(monkeypatch):
     built = []
-    make = Request.topology
+    make = Plan.topology
     monkeypatch.setattr(machines, "_KEPT", OrderedDict())
-    monkeypatch.setattr(Request, "topology", lambda scene: (built.append(scene.machine), make(scene))[1])
-    first = machine_of(Request(machine="switch:ranks=4"))
-    assert machine_of(Request("allgather.ring", "switch:ranks=4", ranks=2, size="1KiB")) is first
-    assert machine_of(Request(machine="switch:ranks=5")).n == 5
-    assert machine_of(Request(machine="switch:ranks=5", edits="set_class:times=2")).name == "switch:ranks=5, edited"
+    monkeypatch.setattr(Plan, "topology", lambda plan: (built.append(plan.machine), make(plan))[1])
+    first = machine_of(Plan(machine="switch:ranks=4"))
+    assert machine_of(Plan("allgather.ring", "switch:ranks=4", ranks=2, size="1KiB")) is first
+    assert machine_of(Plan(machine="switch:ranks=5")).n == 5
+    assert machine_of(Plan(machine="switch:ranks=5", edits="set_class:times=2")).name == "switch:ranks=5, edited"
     monkeypatch.setattr(machines, "ROOM", 30)  # each has 5 or 6 devices, and two links for every GPU
-    machine_of(Request(machine="switch:ranks=6"))
-    assert machine_of(Request(machine="switch:ranks=4")) is not first
+    machine_of(Plan(machine="switch:ranks=6"))
+    assert machine_of(Plan(machine="switch:ranks=4")) is not first
     assert built == [f"switch:ranks={n}" for n in (4, 5, 5, 6, 4)]
     with pytest.raises(InputError):
-        machine_of(Request(machine="no such"))
+        machine_of(Plan(machine="no such"))
 
 
 @pytest.mark.parametrize("language", text.languages())
@@ -145,16 +145,16 @@ def test_a_library_that_cannot_choose_on_a_machine_that_was_cut_says_so_beside_t
     assert len(players(at)) == 1
 
 
-def test_an_edit_is_made_to_the_machine_that_is_chosen_though_the_scene_cannot_be_run_on_it():
-    """Its trouble is a NIC's of the machine before; what is added to a scene of the old machine is never on the new."""
-    words = {"machine": "nodes:nodes=2,gpus=4,nics=2", "trouble": "lost_nic:nic=H0.NIC1,start=200us,reroute=yes"}
+def test_an_edit_is_made_to_the_machine_that_is_chosen_though_the_plan_cannot_be_run_on_it():
+    """Its fault is a NIC's of the machine before; what is added to a plan of the old machine is never on the new."""
+    words = {"machine": "nodes:nodes=2,gpus=4,nics=2", "fault": "lost_nic:nic=H0.NIC1,start=200us,reroute=yes"}
     with patch.object(folds, "is_made", lambda _fold, **_: True):
         at = page(algorithm="allreduce.ring", **words)
         at.selectbox(key="machine").set_value("dgx_a100").run()
         at.selectbox(key="add_edits_0").set_value("cut_cable").run()
     assert not at.exception
-    assert at.session_state.scene.machine == "dgx_a100"
-    assert at.session_state.scene.edits.startswith("cut_cable:")
+    assert at.session_state.plan.machine == "dgx_a100"
+    assert at.session_state.plan.edits.startswith("cut_cable:")
     assert any("has no NIC called" in error.value for error in at.error)
 
 

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from ops.formats.sketch import read_sketch
 from ops.ladder import TASKS, ladder
-from ops.request import Request
+from ops.plan import Plan
 from ops.sketch import Sketch, columns_of, written, written_columns
 from sim.errors import InputError
 from tests.tables import each_row
@@ -19,7 +19,7 @@ from ui.pages.build import LONGEST, OWN, HandDrawing, from_query
 from ui.text import catalogue, languages, say
 
 APP = str(Path(__file__).parents[2] / "app.py")
-RING = Request(machine="ring:ranks=4,bandwidth=1GBps,latency=0s", size="4MB")
+RING = Plan(machine="ring:ranks=4,bandwidth=1GBps,latency=0s", size="4MB")
 
 
 def page(**words):
@@ -77,7 +77,7 @@ def test_a_board_says_what_is_wrong_in_both_languages():
 
 def test_cables_join_ranks_and_the_switches_they_meet_at():
     line, switch, islands = (
-        cables(Request(machine=spec).topology(), 4)
+        cables(Plan(machine=spec).topology(), 4)
         for spec in ("torus:dims=4,wrap=no", "switch:ranks=4", "nodes:nodes=2,gpus=2,nvlink=4GBps,nic=1GBps")
     )
     assert [cable["ends"] for cable in line["cables"]] == [["r0", "r1"], ["r1", "r2"], ["r2", "r3"]]
@@ -142,8 +142,8 @@ def test_what_is_watched_on_the_stage_is_what_was_drawn():
     drawing = from_query({"task": task.name, "steps": written_columns(task.best.columns)})
     assert drawing == HandDrawing(task.name, task.best, task.machine)
     assert read_sketch(written(drawing.sketch), "file") == task.best
-    scene = Request(schedule=written(drawing.sketch), machine=task.machine.machine, size=task.machine.size)
-    assert scene.run().trace.time == pytest.approx(task.par)
+    plan = Plan(schedule=written(drawing.sketch), machine=task.machine.machine, size=task.machine.size)
+    assert plan.run().trace.time == pytest.approx(task.par)
 
 
 def test_words_from_before_a_tick_came_name_their_task():

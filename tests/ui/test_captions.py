@@ -7,7 +7,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError
 from ui.stage.frames import Film
 
@@ -16,15 +16,15 @@ MACHINES = ("dgx_a100:hosts=2", "dual_socket_pcie", "nodes:nodes=4,gpus=2", "swi
 
 
 def test_of_messages_that_take_unlike_times_the_last_is_told():
-    scene = Request(algorithm="broadcast.increasing_two_ring_modified", machine="dgx_h100:hosts=2")
-    assert "rank 0 sends block 0 to rank 8, and 2 more" in Film(scene.run().trace).captions[0]
+    plan = Plan(algorithm="broadcast.increasing_two_ring_modified", machine="dgx_h100:hosts=2")
+    assert "rank 0 sends block 0 to rank 8, and 2 more" in Film(plan.run().trace).captions[0]
 
 
 @given(st.sampled_from(sorted(ALGORITHMS)), st.sampled_from(MACHINES), st.integers(0, 10_000))
 def test_the_message_that_is_told_has_not_landed(name, machine, seed):
-    scene = Request(algorithm=name, machine=machine, size="1MiB", trouble=f"jitter:seed={seed}")
+    plan = Plan(algorithm=name, machine=machine, size="1MiB", fault=f"jitter:seed={seed}")
     try:
-        trace = scene.run().trace
+        trace = plan.run().trace
     except InputError:
         reject()  # not on this machine, or not with so many ranks
     film = Film(trace)

@@ -2,15 +2,15 @@
 
 from streamlit.runtime.scriptrunner import RerunData, RerunException
 
-from ops.request import Request
-from ops.request.scenario import to_yaml
+from ops.plan import Plan
+from ops.plan.plan_file import to_yaml
 from tests.ui.test_page import page
 from ui.text import say
 from ui.widgets import dropped
 from ui.workers import tasks
 from ui.workers.process import Call
 
-SCENE = Request(machine="switch:ranks=4", size="1MiB")
+PLAN = Plan(machine="switch:ranks=4", size="1MiB")
 
 
 def drop(at, name, text):
@@ -39,9 +39,9 @@ def test_a_refusal_is_told_for_a_while_on_its_page_alone(monkeypatch):
 def test_the_next_arrival_takes_a_refusal_away():
     at = page(machine="dgx1v")
     drop(at, "it", " ")
-    drop(at, "scene", to_yaml(SCENE))
+    drop(at, "plan", to_yaml(PLAN))
     assert told(at) == []
-    assert at.session_state["scene"] == SCENE
+    assert at.session_state["plan"] == PLAN
 
 
 def test_what_was_not_opened_before_the_page_is_drawn_anew_is_opened_then(monkeypatch):
@@ -54,18 +54,18 @@ def test_what_was_not_opened_before_the_page_is_drawn_anew_is_opened_then(monkey
         whole(texts)
 
     monkeypatch.setattr(dropped, "_open", open_later)
-    drop(at, "scene", to_yaml(SCENE))
+    drop(at, "plan", to_yaml(PLAN))
     at.run()
     assert next(ends, None) is None
-    assert at.session_state["scene"] == SCENE
+    assert at.session_state["plan"] == PLAN
 
 
 def test_what_somebody_stopped_is_told_and_opened_when_it_is_dropped_again():
     at = page(machine="dgx1v")
-    at.session_state["stopped"] = Call(tasks.can_be_run, (SCENE,))
-    drop(at, "scene", to_yaml(SCENE))
+    at.session_state["stopped"] = Call(tasks.can_be_run, (PLAN,))
+    drop(at, "plan", to_yaml(PLAN))
     assert told(at) == [say("page.stopped", "en")]
-    assert at.session_state["scene"] != SCENE
-    drop(at, "scene", to_yaml(SCENE))
+    assert at.session_state["plan"] != PLAN
+    drop(at, "plan", to_yaml(PLAN))
     assert told(at) == []
-    assert at.session_state["scene"] == SCENE
+    assert at.session_state["plan"] == PLAN

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS
 from ops.workloads import WORKLOADS
-from sim.faults.kinds import TROUBLES
+from sim.faults.kinds import FAULTS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
@@ -20,7 +20,7 @@ APP = str(Path(__file__).parents[2] / "app.py")
 OWNERS = {
     **{name: entry.params for name, entry in (*ALGORITHMS.items(), *WORKLOADS.items())},
     **{name: MACHINES.parameters(name) for name in MACHINES},
-    **{name: TROUBLES.parameters(name) for name in TROUBLES},
+    **{name: FAULTS.parameters(name) for name in FAULTS},
     **{name: entry.options for name, entry in FORMATS.items()},
 }
 
@@ -115,8 +115,8 @@ def test_what_cannot_be_read_is_refused_beside_its_field_and_the_value_before_st
         ({"size": "64MeB"}, "unknown unit"),
         ({"size": "3", "machine": "switch:ranks=8"}, "less than one byte"),
         ({"settings": "lanes=3"}, "no parameter 'lanes'"),
-        ({"trouble": "slow_link:src=GPU0,dst=Mars"}, "Mars"),
-        ({"trouble": "plague:rank=1"}, "plague"),
+        ({"fault": "slow_link:src=GPU0,dst=Mars"}, "Mars"),
+        ({"fault": "plague:rank=1"}, "plague"),
         ({"algorithm": "allgather.recursive_doubling", "machine": "switch:ranks=6"}, "power of two"),
         ({"against": "colour=red"}, "colour"),
         ({"ranks": "-1"}, "ranks"),
@@ -134,10 +134,10 @@ def test_whatever_is_wrong_with_a_link_a_picture_stands_and_the_reason_above_it(
 @pytest.mark.parametrize(
     ("words", "link", "what"),
     [
-        ({"trouble": "slow_link:src=GPU3,dst=GPU6"}, ("GPU3", "GPU6"), "has no link GPU3"),
-        ({"trouble": "slow_link:src=GPU9,dst=GPU4"}, ("GPU9", None), "has no device called 'GPU9'"),
+        ({"fault": "slow_link:src=GPU3,dst=GPU6"}, ("GPU3", "GPU6"), "has no link GPU3"),
+        ({"fault": "slow_link:src=GPU9,dst=GPU4"}, ("GPU9", None), "has no device called 'GPU9'"),
         (
-            {"trouble": "slow_link:src=GPU3,dst=GPU4", "edits": "cut_cable:src=GPU3,dst=GPU4"},
+            {"fault": "slow_link:src=GPU3,dst=GPU4", "edits": "cut_cable:src=GPU3,dst=GPU4"},
             ("GPU3", "GPU4"),
             "edited",
         ),
@@ -154,4 +154,4 @@ def test_a_place_that_is_not_there_is_refused_once_and_stays_until_another_is_ch
     start = next(key for key in fields if "_src_" in key)
     at.selectbox(key=start).set_value("GPU5").run()
     assert not at.error
-    assert "src=GPU5,dst=GPU" in "".join(at.query_params["trouble"])
+    assert "src=GPU5,dst=GPU" in "".join(at.query_params["fault"])

@@ -7,20 +7,20 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import fmt_time
 from ui.files.exports import Shot
 from ui.text import say
 from ui.workers import tasks
 
 APP = str(Path(__file__).parents[2] / "app.py")
-SCENE = {"machine": "switch:ranks=2", "size": "1MiB"}
+PLAN = {"machine": "switch:ranks=2", "size": "1MiB"}
 
 
 @pytest.mark.slow
 def test_a_part_of_a_run_is_made_into_a_film_and_saved():
     at = AppTest.from_file(APP, default_timeout=120)
-    for name, word in SCENE.items():
+    for name, word in PLAN.items():
         at.query_params[name] = word
     at.run()
     at.selectbox(key="kind").select("gif").run()
@@ -30,20 +30,20 @@ def test_a_part_of_a_run_is_made_into_a_film_and_saved():
     at.selectbox(key="film_theme").select("dark").run()
     assert not at.exception
     assert "film_save" not in {button.key for button in at.get("download_button")}
-    length = Request(**SCENE).run().trace.time
+    length = Plan(**PLAN).run().trace.time
     told = say("page.film.tempo", begin=fmt_time(length / 2), end=fmt_time(length), tempo=fmt_time(length / 2))
     assert told in [caption.value for caption in at.caption]
     at.button(key="film_make").click().run()
     assert not at.exception
     assert not at.error
-    scene, kind, shot = at.session_state.film
+    plan, kind, shot = at.session_state.film
     assert (shot.begin, shot.end, shot.width, shot.dark) == (
         pytest.approx(length / 2),
         pytest.approx(length),
         640,
         True,
     )
-    film = Image.open(io.BytesIO(tasks.export(scene, kind, shot)))
+    film = Image.open(io.BytesIO(tasks.export(plan, kind, shot)))
     assert (film.n_frames, film.size) == (12, (640, 360))
     assert film.convert("L").getpixel((2, 2)) < 128
 
@@ -51,5 +51,5 @@ def test_a_part_of_a_run_is_made_into_a_film_and_saved():
 def test_a_film_tells_how_far_it_is(monkeypatch):
     shares = []
     monkeypatch.setattr("ui.files.exports.passing", shares.append)
-    tasks.export(Request(**SCENE), "gif", Shot(seconds=0.5, fps=8, width=320))
+    tasks.export(Plan(**PLAN), "gif", Shot(seconds=0.5, fps=8, width=320))
     assert shares == [0.25, 0.5, 0.75, 1.0]

@@ -21,13 +21,13 @@ EARLY = (
     "machine=switch:ranks=16",
     "t=0.0001&view=machine&machine=dual_socket_pcie",
     "machine=switch:ranks=6&t=1e-05&camera=2_0.5_0.5&chosen=rank_3&lang=zh",
-    "machine=switch:ranks=4&trouble=straggler:rank=1,late=1ms&against=trouble=",
+    "machine=switch:ranks=4&fault=straggler:rank=1,late=1ms&against=fault=",
     "machine=torus:dims=2x8&algorithm=allgather.ring&size=1KiB&page=stage",
 )
 LATER = (
-    "page=learn", "page=nosuch", "embed=true", "scene=01234567", "capture=example-hgx-h100", "machine=nosuch",
+    "page=learn", "page=nosuch", "embed=true", "plan=01234567", "capture=example-hgx-h100", "machine=nosuch",
     "machine=switch:ranks=1", "t=hello", "t=-1", "size=%00", "machine=" + "(" * 3000, "algorithm=nosuch",
-    "trouble=straggler:rank=99,late=1ms", "schedule=hello",
+    "fault=straggler:rank=99,late=1ms", "schedule=hello",
 )  # fmt: skip
 APP = Starlette(routes=[Route("/{above:path}" + first.WHERE, first.first_picture)])
 

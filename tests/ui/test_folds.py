@@ -24,8 +24,8 @@ def test_the_form_is_made_at_the_first_look_and_changes_nothing(page):
     for words in (
         {},
         {"machine": "switch:ranks=6,bandwidth=50GBps", "ranks": "6", "size": "1MB", "view": "matrix"},
-        {"capture": "example-dgx-1v", "trouble": "straggler:rank=1,late=1ms"},
-        {"machine": "switch:ranks=4", "trouble": "dead_link:src=GPU0,dst=SW"},
+        {"capture": "example-dgx-1v", "fault": "straggler:rank=1,late=1ms"},
+        {"machine": "switch:ranks=4", "fault": "dead_link:src=GPU0,dst=SW"},
         {"machine": "switch:ranks=4", "against": "algorithm=allreduce.rabenseifner"},
     ):
         at = page(**words)
@@ -42,7 +42,7 @@ def test_the_form_is_made_at_the_first_look_and_changes_nothing(page):
     ("words", "says"),
     [
         ({"machine": "switch:bandwidth=fast"}, "bandwidth"),
-        ({"machine": "switch:ranks=4", "trouble": "plague:rank=1"}, "plague"),
+        ({"machine": "switch:ranks=4", "fault": "plague:rank=1"}, "plague"),
         ({"machine": "switch:ranks=4", "settings": "nonsense=1"}, "nonsense"),
     ],
 )

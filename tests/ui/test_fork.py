@@ -13,17 +13,17 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from ops.request import Request
-from ops.request.link import to_link
+from ops.plan import Plan
+from ops.plan.link import to_link
 from tests.ui.asgi import messages_of
 from ui.drawer import ahead, fork
+from ui.plan import picture
 from ui.player.payload import unpack
-from ui.scene import picture
 from ui.server import future
 from ui.text import say
 from ui.workers.one import OwnProcess
 
-SCENE = Request(machine="switch:ranks=4")
+PLAN = Plan(machine="switch:ranks=4")
 LATE = "straggler:rank=1,late=1ms"
 HALF = "slow_link:src=GPU0,dst=SW,share=0.5,start=1us"
 APP = Starlette(routes=[Route("/{above:path}" + ahead.WHERE, future.future, methods=["POST"])])
@@ -43,12 +43,12 @@ class _State(dict):
 
 @pytest.fixture
 def state(monkeypatch):
-    """The state of a visit whose stage shows SCENE."""
+    """The state of a visit whose stage shows PLAN."""
 
     def again():
         raise AgainError
 
-    state = _State(scene=SCENE, staged=fork.Staged(SCENE, [(SCENE, "as it was", "")]), is_brief=True)
+    state = _State(plan=PLAN, staged=fork.Staged(PLAN, [(PLAN, "as it was", "")]), is_brief=True)
     shown = SimpleNamespace(session_state=state, rerun=again)
     for module in (fork, fork.past, fork.whatif, ahead, ahead.address):
         monkeypatch.setattr(module, "st", shown)
@@ -57,17 +57,17 @@ def state(monkeypatch):
 
 @pytest.fixture
 def ran(monkeypatch):
-    """The scenes that are run."""
+    """The plans that are run."""
     ran, run = [], picture.run
     pool = OwnProcess()
     monkeypatch.setattr(future, "the_pool", lambda: pool)
-    monkeypatch.setattr(picture, "run", lambda scene, language: ran.append(scene) or run(scene, language))
+    monkeypatch.setattr(picture, "run", lambda plan, language: ran.append(plan) or run(plan, language))
     return ran
 
 
-def asked(asked=LATE, scene=SCENE, language="en", body=None, **headers):
+def asked(asked=LATE, plan=PLAN, language="en", body=None, **headers):
     """What is answered: its status, and the runs where there are any."""
-    body = body or json.dumps({"scene": to_link(scene), "language": language, "asked": asked}).encode()
+    body = body or json.dumps({"plan": to_link(plan), "language": language, "asked": asked}).encode()
     named = [(name.encode(), value.encode()) for name, value in {"host": HOST, **headers}.items()]
     scope = {"type": "http", "method": "POST", "path": f"/below/{ahead.WHERE}", "headers": named, "query_string": b""}
     start, *parts = messages_of(APP, scope | {"client": ("10.0.0.1", 1)}, body)
@@ -78,28 +78,28 @@ def asked(asked=LATE, scene=SCENE, language="en", body=None, **headers):
 def test_both_futures_come_before_the_page_and_only_the_new_one_is_run(ran):
     status, before = asked()
     assert status == 200
-    assert [scene.trouble for scene in ran] == [LATE, ""]
+    assert [plan.fault for plan in ran] == [LATE, ""]
     ran.clear()
     status, runs = asked(f"{LATE};{HALF}")
-    assert [scene.trouble for scene in ran] == [f"{LATE};{HALF}"]
+    assert [plan.fault for plan in ran] == [f"{LATE};{HALF}"]
     assert [run["id"] for run in runs[1:]] == [before[1]["id"], before[0]["id"]]
     assert len({run["title"] for run in runs}) == 3
     late = unpack(before[0])[0]["meta"]["time"] - unpack(before[1])[0]["meta"]["time"]
     assert late == pytest.approx(1e-3)
 
 
-def test_a_scene_may_be_asked_as_it_is(ran):
+def test_a_plan_may_be_asked_as_it_is(ran):
     status, runs = asked("")
     assert status == 200
     assert [run["title"] for run in runs] == [""]
-    assert ran == [SCENE]
+    assert ran == [PLAN]
 
 
 def test_futures_are_told_in_the_language_of_the_page(ran):
     titles = [run["title"] for run in asked(language="zh")[1]]
-    assert titles[1] == say("page.compare.untroubled", "zh")
-    assert say("trouble.straggler", "zh") in titles[0]
-    assert asked()[1][1]["title"] == say("page.compare.untroubled")
+    assert titles[1] == say("page.compare.faultless", "zh")
+    assert say("fault.straggler", "zh") in titles[0]
+    assert asked()[1][1]["title"] == say("page.compare.faultless")
     half = asked(HALF, language="zh")[1][0]["title"]
     assert re.findall("[a-z]+", half) == ["us"]
     assert "share 0.5" in asked(HALF)[1][0]["title"]
@@ -109,17 +109,17 @@ def test_a_page_is_drawn_with_all_that_hands_have_asked(state):
     state.forked = f"{LATE};{HALF}"
     with pytest.raises(AgainError):
         fork.take()
-    assert state.scene.trouble == f"{LATE};{HALF}"
-    assert state.past == [SCENE, fork.compare.forked(SCENE, LATE)]
+    assert state.plan.fault == f"{LATE};{HALF}"
+    assert state.past == [PLAN, fork.compare.forked(PLAN, LATE)]
     assert state.keep
     fork.take()  # the player says where it stands: nothing is new
 
 
 def test_a_player_may_ask_where_the_page_would_have_no_more_to_say(state, monkeypatch):
-    assert ahead.asking(SCENE) == {"to": ahead.WHERE, "scene": to_link(SCENE), "language": "en"}
-    assert ahead.asking(replace(SCENE, capture=" ".join(map(str, range(20_000))))) is None
+    assert ahead.asking(PLAN) == {"to": ahead.WHERE, "plan": to_link(PLAN), "language": "en"}
+    assert ahead.asking(replace(PLAN, capture=" ".join(map(str, range(20_000))))) is None
     state.is_brief = False
-    assert ahead.asking(SCENE) is None
+    assert ahead.asking(PLAN) is None
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_player_may_ask_where_the_page_would_have_no_more_to_say(state, monkey
     [
         {"asked": "slow_link:src=GPU9,dst=SW"},
         {"asked": "nosuch"},
-        {"scene": replace(SCENE, machine="nosuch")},
+        {"plan": replace(PLAN, machine="nosuch")},
     ],
 )
 def test_a_future_that_cannot_be_is_left_to_the_page(asked_for, ran):
@@ -147,7 +147,7 @@ def test_what_is_large_is_left_to_the_page(monkeypatch, ran):
         {"body": b"hello"},
         {"body": b"[1]"},
         {"body": b"[" * 60_000},
-        {"body": json.dumps({"scene": {"size": 1}, "language": "en", "asked": LATE}).encode()},
+        {"body": json.dumps({"plan": {"size": 1}, "language": "en", "asked": LATE}).encode()},
     ],
 )
 def test_nothing_is_answered_to_what_no_player_asks(wrong, ran):
@@ -171,7 +171,7 @@ def test_whoever_asks_for_many_futures_at_once_gets_a_few_on_the_threads_there_a
         return b"[]"
 
     async def ask(k):
-        body = json.dumps({"scene": {}, "language": "en", "asked": LATE}).encode()
+        body = json.dumps({"plan": {}, "language": "en", "asked": LATE}).encode()
         await APP(scope, partial(_received, body), partial(_sent, answers))
 
     async def _received(body):

@@ -1,4 +1,4 @@
-"""The gallery and the site that is made of it: every scene there is, each in every form, in a folder of its own."""
+"""The gallery and the site that is made of it: every example there is, each in every form, in a folder of its own."""
 
 import itertools
 import json
@@ -13,24 +13,24 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 import cli
-from ops.request import Request
-from ops.request.link import from_link
-from ops.request.scenario import from_yaml
+from ops.plan import Plan
+from ops.plan.link import from_link
+from ops.plan.plan_file import from_yaml
 from sim.base.watch import Watch, passing, watched, watching
 from sim.machines import MACHINES
 from terminal import BAD_INPUT, DONE
 from ui.files import site
 from ui.lessons import LESSONS
+from ui.plan import gallery
+from ui.plan.gallery import GROUPS, exhibits
 from ui.player.payload import unpack
-from ui.scene import gallery
-from ui.scene.gallery import GROUPS, exhibits
 from ui.text import languages
 
 FEW = ("what_is_allreduce", "which_algorithm", "machine-dgx1v", "lesson-basics-1")
 
 
 def few():
-    """A scene of each group that is soon run, one of them beside others."""
+    """An example of each group that is soon run, one of them beside others."""
     return [exhibit for exhibit in exhibits() if exhibit.name in FEW]
 
 
@@ -46,36 +46,36 @@ def test_everything_that_is_listed_is_in_the_gallery():
     every = exhibits()
     assert len(every) >= 50
     assert {exhibit.group for exhibit in every} == set(GROUPS)
-    for names in ([exhibit.name for exhibit in every], [exhibit.scene for exhibit in every]):
+    for names in ([exhibit.name for exhibit in every], [exhibit.plan for exhibit in every]):
         assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[\w-]+", exhibit.name) for exhibit in every)
-    scenes = {exhibit.scene for exhibit in every}
+    examples = {exhibit.plan for exhibit in every}
     steps = [step for lesson in LESSONS.values() for step in lesson.steps]
-    assert all(step.scene in scenes for step in steps if isinstance(step.scene, Request))
-    assert {exhibit.scene.machine for exhibit in every} >= set(MACHINES)
+    assert all(step.plan in examples for step in steps if isinstance(step.plan, Plan))
+    assert {exhibit.plan.machine for exhibit in every} >= set(MACHINES)
     assert len(few()) == len(FEW)
 
 
 @pytest.mark.parametrize("language", languages())
-def test_every_scene_has_a_title_and_brings_itself_back(language):
+def test_every_example_has_a_title_and_brings_itself_back(language):
     for exhibit in exhibits():
         assert exhibit.title(language)
         assert "{" not in exhibit.title(language)
-        assert from_link(gallery_link(exhibit)) == exhibit.scene
+        assert from_link(gallery_link(exhibit)) == exhibit.plan
 
 
 def gallery_link(exhibit):
     return dict(parse_qsl(urlsplit(unescape(site._ways(exhibit, "en", "", "http://x")[0].split('"')[1])).query))
 
 
-def test_every_scene_is_there_in_every_form(folder):
+def test_every_example_is_there_in_every_form(folder):
     for exhibit in few():
         files = {path.suffix: path for path in (folder / "scenes").glob(f"{exhibit.name}.*")}
         assert files.keys() == {".svg", ".yaml", ".ipynb", ".html"}
-        assert from_yaml(files[".yaml"].read_text(), "it") == exhibit.scene
+        assert from_yaml(files[".yaml"].read_text(), "it") == exhibit.plan
         (cell,) = [it for it in json.loads(files[".ipynb"].read_text())["cells"] if it["cell_type"] == "code"]
         (link,) = re.findall(r"show\('\?(.+)'\)", cell["source"])
-        assert from_link(dict(parse_qsl(link))) == exhibit.scene
+        assert from_link(dict(parse_qsl(link))) == exhibit.plan
         picture = ET.fromstring(files[".svg"].read_text())
         assert len(picture.findall(".//{http://www.w3.org/2000/svg}rect")) > 4
 
@@ -87,7 +87,7 @@ def test_a_page_holds_its_runs_and_leads_nowhere_else(folder, language):
         page = (top / "scenes" / f"{exhibit.name}.html").read_text(encoding="utf-8")
         data = json.loads(re.search(r'id="run">(.*?)</script>', page, re.DOTALL)[1])
         runs = [unpack(packed)[0]["meta"]["algorithm"] for packed in data["runs"]]
-        assert len(runs) == 1 + len(exhibit.scene.others())
+        assert len(runs) == 1 + len(exhibit.plan.others())
         loaded = re.findall(r'<(?:link rel="stylesheet" href|script src|img src)="([\w./-]+)"', page)
         assert loaded
         assert all((top / "scenes" / name).resolve().is_file() for name in loaded)
@@ -130,12 +130,12 @@ def ways(front: Path) -> set[str]:
 
 
 def test_a_site_that_was_interrupted_can_be_used_and_goes_on_where_it_was(tmp_path, monkeypatch):
-    scenes, made = few()[:3], []
+    examples, made = few()[:3], []
 
     def files(exhibit: gallery.Exhibit, address: str) -> Iterator[tuple[str, str]]:
         made.append(exhibit.name)
         yield f"scenes/{exhibit.name}.svg", "<svg/>"
-        if made == [scene.name for scene in scenes[:2]]:
+        if made == [example.name for example in examples[:2]]:
             raise KeyboardInterrupt
         for ending in ("yaml", "ipynb", "html"):
             yield f"scenes/{exhibit.name}.{ending}", exhibit.name
@@ -146,15 +146,15 @@ def test_a_site_that_was_interrupted_can_be_used_and_goes_on_where_it_was(tmp_pa
     monkeypatch.setattr(site, "_lesson", lambda language, name, runs: iter([(site._at(language, f"{name}.html"), "")]))
     site.check(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        site.write(tmp_path, scenes, lambda done, of: None, taught=["ring"])
+        site.write(tmp_path, examples, lambda done, of: None, taught=["ring"])
     for way in ways(tmp_path / "index.html"):
         assert (tmp_path / way).exists(), way
     site.check(tmp_path)
     for _ in range(2):
-        count = site.write(tmp_path, scenes, lambda done, of: None, taught=["ring"])
-    assert made == [scenes[0].name, scenes[1].name, scenes[1].name, scenes[2].name]
+        count = site.write(tmp_path, examples, lambda done, of: None, taught=["ring"])
+    assert made == [examples[0].name, examples[1].name, examples[1].name, examples[2].name]
     assert count == len([*tmp_path.rglob("*.*")])
-    assert {f"scenes/{scene.name}.html" for scene in scenes} <= ways(tmp_path / "index.html")
+    assert {f"scenes/{example.name}.html" for example in examples} <= ways(tmp_path / "index.html")
 
 
 def test_a_page_is_made_again_where_it_is_gone_changed_or_was_made_otherwise(tmp_path):
@@ -184,7 +184,7 @@ def test_what_limits_visitors_limits_no_batch(variable, tmp_path, monkeypatch, c
     assert all(limit.memory > 1e6 for limit in limits)
 
 
-def test_so_many_seconds_are_for_each_scene_of_a_site(tmp_path, monkeypatch):
+def test_so_many_seconds_are_for_each_example_of_a_site(tmp_path, monkeypatch):
     clock = itertools.count(step=4.0)
     monkeypatch.setattr("sim.base.watch.time.monotonic", lambda: next(clock))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui.scene.examples import SCENARIOS
-from ui.scene.gallery import exhibits
+from ui.plan.examples import EXAMPLES
+from ui.plan.gallery import exhibits
 from ui.text import say
 from ui.widgets.questions import is_same
 from ui.workers.tasks import page_alone
@@ -21,10 +21,10 @@ APP = str(Path(__file__).parents[2] / "app.py")
     ("machine", "same"),
     [("ring", True), ("ring:latency=1us,ranks=8", True), ("ring:ranks=9", False), ("switch:ranks=8", False)],
 )
-def test_a_question_knows_its_scene_however_its_machine_is_written(machine, same):
-    scene = SCENARIOS["in_class"].scene
-    assert is_same(replace(scene, machine=machine), scene) == same
-    assert not is_same(replace(scene, machine=machine, size="1MiB"), scene)
+def test_a_question_knows_its_example_however_its_machine_is_written(machine, same):
+    example = EXAMPLES["in_class"].plan
+    assert is_same(replace(example, machine=machine), example) == same
+    assert not is_same(replace(example, machine=machine, size="1MiB"), example)
 
 
 def test_how_to_show_it_in_class_is_told_though_the_form_writes_the_machine_in_its_own_way():
@@ -36,7 +36,7 @@ def test_how_to_show_it_in_class_is_told_though_the_form_writes_the_machine_in_i
     assert at.info[0].value.startswith("Press F for full screen")
 
 
-def test_a_click_on_a_scene_of_the_gallery_opens_it_on_the_stage():
+def test_a_click_on_a_example_of_the_gallery_opens_it_on_the_stage():
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["page"], at.query_params["lang"] = "gallery", "zh"
     at.run()
@@ -45,23 +45,23 @@ def test_a_click_on_a_scene_of_the_gallery_opens_it_on_the_stage():
     questions = [exhibit for exhibit in exhibits() if exhibit.group == "question"]
     assert [at.button(key=f"exhibit_{it.name}").label for it in questions] == [it.title("zh") for it in questions]
     assert len(at.get("image")) == len(questions)
-    assert at.title[0].value == say("scenes.title", "zh")
+    assert at.title[0].value == say("examples.title", "zh")
     assert [button.label for button in at.get("download_button")][:3] == [
-        say(f"scenes.{form}", "zh") for form in ("file", "notebook", "keep")
+        say(f"examples.{form}", "zh") for form in ("file", "notebook", "keep")
     ]
     assert len(at.get("download_button")) == 3 * len(questions)
     at.button(key="exhibit_in_class").click().run()
     assert not at.exception
     state = at.session_state
-    assert (state.scene.machine, state.view) == ("ring", "shape")  # of eight ranks, as usual
+    assert (state.plan.machine, state.view) == ("ring", "shape")  # of eight ranks, as usual
     assert at.query_params["machine"] == "ring"
     assert "page" not in at.query_params
 
 
 @pytest.mark.slow
-def test_a_scene_of_the_gallery_is_one_page_with_all_its_runs():
+def test_a_example_of_the_gallery_is_one_page_with_all_its_runs():
     (exhibit,) = [it for it in exhibits() if it.name == "numa_cost"]
-    page = page_alone(exhibit.scene, exhibit.view, "zh").decode()
+    page = page_alone(exhibit.plan, exhibit.view, "zh").decode()
     data = json.loads(re.search(r'id="run">(.*?)</script>', page, re.DOTALL)[1])
     assert len({run["title"] for run in data["runs"]}) == 2
     assert not re.search(r"https?://(?!www\.w3\.org)", page)

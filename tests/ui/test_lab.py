@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops.lab.winners import WinnerMap, changes
-from ops.request import Request
-from ops.request.notation import size_word
+from ops.plan import Plan
+from ops.plan.notation import size_word
 from sim.errors import InputError
 from sim.units import fmt_size, parse_size
 from tests.tables import each_row
@@ -72,7 +72,7 @@ def test_what_a_library_takes_stands_among_the_algorithms():
     (table,) = (table.value for table in at.dataframe)
     found = {(row[0], row[2]): row[3] for row in table.itertuples(index=False)}
     for size in (1 << 10, 1 << 30):
-        seconds = Request("nccl.allreduce", "dgx_a100", size=str(size)).run().trace.time
+        seconds = Plan("nccl.allreduce", "dgx_a100", size=str(size)).run().trace.time
         assert found["nccl.allreduce", size] == pytest.approx(seconds * 1e6)
     at.toggle(key="lab_exact_0").set_value(True).run()
     assert not at.exception
@@ -94,7 +94,7 @@ def test_every_network_is_asked_for_each_machine_and_goes_along_to_the_stage():
     own, faster = ({row[0]: row[3] for row in table.value.itertuples(index=False)} for table in at.dataframe)
     assert own.keys() == faster.keys() == {"allreduce.ring", "allreduce.recursive_doubling"}
     for name in own:
-        seconds = Request(name, machine, network="infiniband_ndr", size="1GiB").prepare().run().trace.time
+        seconds = Plan(name, machine, network="infiniband_ndr", size="1GiB").prepare().run().trace.time
         assert faster[name] == pytest.approx(seconds * 1e6)
         assert faster[name] < own[name]
 
@@ -115,7 +115,7 @@ def test_exact_sizes_are_closed_in_on_when_asked():
     assert not at.exception
     (lines,) = [e.value for e in at.markdown if "4 ranks:" in e.value]
     names = [f"allreduce.{name}" for name in SMALL["algorithms"].split(",")]
-    runs = {name: Request(name, SMALL["machines"]).prepare() for name in names}
+    runs = {name: Plan(name, SMALL["machines"]).prepare() for name in names}
     (change,) = changes(runs, [1 << 10, 1 << 30])
     assert f"4 ranks: recursive_doubling, from {fmt_size(change.size)} on ring" in lines
     assert change.size == pytest.approx((6 - 2) * 2e-6 / (2 - 1.5) * 25e9, rel=0.01)

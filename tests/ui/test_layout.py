@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.request.examples import example_captures
+from ops.plan.examples import example_captures
 from sim.formats import read_topology
 from sim.machines import MACHINES, build
 from sim.topology import Device, Topology, both_ways

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import fmt_size, fmt_time
 from tests.tables import each_row
 from tests.ui.test_page import players
@@ -30,7 +30,7 @@ ASKED = [(name, k, turn) for name, k, turn in TURNS if LESSONS[name].steps[k - 1
 
 
 def runs_of(step):
-    return kept_runs(step.scenes)
+    return kept_runs(step.plans)
 
 
 def learn(**words):
@@ -72,7 +72,7 @@ def test_figures_in_the_words_of_a_lesson_are_those_of_its_runs(name, number, tu
     runs = runs_of(step)
     words = figures(runs) | dict(step.ask.facts(runs) if step.ask else {})
     answer = step.ask.answer(runs) if step.ask else ""
-    told = [*words.values(), step.scenes, answer if isinstance(answer, str) else f"{answer:.4g}"]
+    told = [*words.values(), step.plans, answer if isinstance(answer, str) else f"{answer:.4g}"]
     true = numbers(" ".join(map(str, told))) | {"0", "1", "2"}
     for language in languages():
         texts = {key: text for key, text in catalogue(language).items() if key.startswith(f"lesson.{name}.{number}")}
@@ -112,7 +112,7 @@ def test_every_step_is_drawn(step, language):
     text = catalogue(language).get(f"lesson.{name}.{number}", step.text or lesson.about)
     facts = figures(runs_of(step)) | dict(step.ask.facts(runs_of(step)) if step.ask else {})
     assert text.format(**facts) in texts
-    assert len(players(at)) == isinstance(step.scene, Request)
+    assert len(players(at)) == isinstance(step.plan, Plan)
 
 
 def test_a_lesson_is_walked_from_its_first_step_to_its_last():
@@ -148,7 +148,7 @@ def test_every_lesson_is_a_small_page_that_plays_offline(language):
     sizes = {}
     for name, number, turn in TURNS:
         step = step_of(name, number, turn)
-        if isinstance(step.scene, Request):
+        if isinstance(step.plan, Plan):
             traces = [run.trace for run in runs_of(step)]
             sizes[name, number, turn] = len(played(traces, Shot(step.view, language=language)))
     assert {name for name, *_ in sizes} >= {"basics", "nccl", "topo", "hierarchical"}
@@ -161,7 +161,7 @@ def test_a_damaged_link_to_a_lesson_is_told():
     assert "No lesson is called nothing" in at.error[0].value
 
 
-def test_a_scene_of_a_lesson_opens_on_the_stage():
+def test_a_plan_of_a_lesson_opens_on_the_stage():
     at = learn(lesson="trees", step="3")
     next(b for b in at.button if "stage" in b.label).click().run()
     assert not at.exception

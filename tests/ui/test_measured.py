@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops.measured.accuracy import published
-from ops.request import Request
+from ops.plan import Plan
 from ui.pages.measured import EXAMPLE
 
 pytestmark = pytest.mark.slow
@@ -68,10 +68,10 @@ CAPTURE = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV2\t0-7\nGPU1\tNV2\t X \t0-7\
 
 
 def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
-    scene = Request("allreduce.ring", machine="", capture=CAPTURE, capture_name="own.txt")
+    plan = Plan("allreduce.ring", machine="", capture=CAPTURE, capture_name="own.txt")
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["page"] = "measured"
-    at.session_state["scene"] = scene
+    at.session_state["plan"] = plan
     at.run()
     at.text_area(key="measured_text").set_value(EXAMPLE)
     at.checkbox(key="measured_on_stage").check()
@@ -87,7 +87,7 @@ def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
 def test_a_machine_of_the_stage_that_was_cut_is_refused_like_any_other():
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["page"] = "measured"
-    at.session_state["scene"] = Request(machine="switch:ranks=8", edits="cut_cable:src=GPU0,dst=SW")
+    at.session_state["plan"] = Plan(machine="switch:ranks=8", edits="cut_cable:src=GPU0,dst=SW")
     at.run()
     at.text_area(key="measured_text").set_value(EXAMPLE)
     at.checkbox(key="measured_on_stage").check()

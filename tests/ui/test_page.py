@@ -7,18 +7,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS
-from ops.request import Request
-from ops.request.examples import example_captures, example_schedules
-from ops.request.link import from_link, to_link
+from ops.plan import Plan
+from ops.plan.examples import example_captures, example_schedules
+from ops.plan.link import from_link, to_link
 from sim.engine import simulate
 from sim.errors import InputError
-from sim.faults.kinds import TROUBLES
+from sim.faults.kinds import FAULTS
 from sim.machines import build
 from sim.units import MiB, fmt_time
 from tests.tables import each_row
 from ui.files.exports import EXPORTS, Shot
-from ui.scene.examples import SCENARIOS
-from ui.scene.picture import export, file_name, run
+from ui.plan.examples import EXAMPLES
+from ui.plan.picture import export, file_name, run
 from ui.text import catalogue, say
 from ui.workers import tasks
 from ui.workers.one import the_pool
@@ -62,15 +62,15 @@ def test_every_example_capture_is_drawn(capture):
 
 
 @pytest.mark.slow
-@each_row("name", [name for name, example in SCENARIOS.items() if not example.asks])
-def test_every_scenario_is_drawn_and_its_link_brings_it_back(name):
+@each_row("name", [name for name, example in EXAMPLES.items() if not example.asks])
+def test_every_plan_is_drawn_and_its_link_brings_it_back(name):
     at = page()
-    at.selectbox(key="scenario").select(name).run()
+    at.selectbox(key="examples").select(name).run()
     assert not at.exception
     assert not at.error, [e.value for e in at.error]
     assert len(players(at)) == 1
     words = {key: at.query_params[key] for key in at.query_params}
-    assert from_link(words) == SCENARIOS[name].scene
+    assert from_link(words) == EXAMPLES[name].plan
 
 
 MATRIX = "0 65536 131072\n131072 0 524288\n262144 524288 0\n"
@@ -79,10 +79,10 @@ SIZE = say("title.size", "en")
 
 
 @pytest.mark.slow
-def test_a_thousand_ranks_of_hyper_mpi_s_linear_allgatherv_are_a_scenario():
-    scene = SCENARIOS["hyper_mpi_linear"].scene
-    assert ALGORITHMS.known_as("allgatherv", "kucg", "4").name == scene.algorithm
-    picture = the_pool().ask("", Call(tasks.run, (scene, "en"))).result().read()  # as the page, which has asked already
+def test_a_thousand_ranks_of_hyper_mpi_s_linear_allgatherv_are_a_plan():
+    plan = EXAMPLES["hyper_mpi_linear"].plan
+    assert ALGORITHMS.known_as("allgatherv", "kucg", "4").name == plan.algorithm
+    picture = the_pool().ask("", Call(tasks.run, (plan, "en"))).result().read()  # as the page, which has asked already
     assert (picture.verdict, picture.transfers) == ("ok", 1024 * 1023)
     assert "SPINE" in picture.bottleneck
 
@@ -98,8 +98,8 @@ def test_every_example_schedule_is_drawn(name):
 
 def test_a_run_that_was_kept_is_drawn_on_its_own_machine():
     trace = simulate(build("ring:ranks=6"), ALGORITHMS["allgather.ring"].schedule(6), size=6 * MiB, history=True)
-    scene = Request(schedule=trace.to_json(), machine="dgx1v")
-    picture = run(scene, "en")
+    plan = Plan(schedule=trace.to_json(), machine="dgx1v")
+    picture = run(plan, "en")
     assert picture.title == "allgather.ring · ring:ranks=6"
     assert (picture.time, picture.verdict) == (fmt_time(trace.time), "ok")
     assert 0 < picture.near <= 1
@@ -107,8 +107,8 @@ def test_a_run_that_was_kept_is_drawn_on_its_own_machine():
 
 @pytest.mark.parametrize("size", ["64MiB", "8[[MiB"])
 def test_a_file_that_has_its_own_sizes_leaves_none_to_choose(size):
-    scene = Request(schedule=MATRIX, machine="switch:ranks=3")
-    at = page(**(to_link(scene) | {"size": size}))
+    plan = Plan(schedule=MATRIX, machine="switch:ranks=3")
+    at = page(**(to_link(plan) | {"size": size}))
     assert not at.exception
     assert len(players(at)) == 1
     assert SIZE not in [box.label for box in at.main.selectbox]
@@ -176,33 +176,33 @@ def test_a_rate_the_capture_does_not_say_can_be_given():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", TROUBLES)
-def test_every_trouble_can_be_added_and_taken_back(kind):
+@pytest.mark.parametrize("kind", FAULTS)
+def test_every_fault_can_be_added_and_taken_back(kind):
     at = page(algorithm="allreduce.recursive_doubling", machine="nodes:nodes=2,gpus=4,nics=2", size="8MiB")
     before = at.metric[0].value
-    at.selectbox(key="add_trouble_0").select(kind).run()
+    at.selectbox(key="add_fault_0").select(kind).run()
     assert not at.exception
     assert not at.error, [e.value for e in at.error]
-    assert at.query_params["trouble"].startswith(kind)
+    assert at.query_params["fault"].startswith(kind)
     assert len(players(at)) == 1
     if kind in ("straggler", "jitter", "slow_link", "dead_link"):
         assert at.metric[0].value != before
     back = page(**{key: at.query_params[key] for key in at.query_params})
     assert back.metric[0].value == at.metric[0].value
     at.button(key="drop_0").click().run()
-    assert "trouble" not in at.query_params
+    assert "fault" not in at.query_params
     assert at.metric[0].value == before
 
 
-def test_two_troubles_add_up_and_a_fatal_one_is_a_message():
-    at = page(machine="switch:ranks=4", size="4MiB", trouble="straggler:rank=1,late=1ms;jitter:mean=3us")
+def test_two_faults_add_up_and_a_fatal_one_is_a_message():
+    at = page(machine="switch:ranks=4", size="4MiB", fault="straggler:rank=1,late=1ms;jitter:mean=3us")
     assert len([b for b in at.button if str(b.key).startswith("drop_")]) == 2
     assert float(at.metric[0].value.split()[0]) > 1
-    dead = page(machine="switch:ranks=4", size="4MiB", trouble="dead_link:src=GPU0,dst=SW")
+    dead = page(machine="switch:ranks=4", size="4MiB", fault="dead_link:src=GPU0,dst=SW")
     assert "nothing moves any more" in dead.main.warning[0].value
     assert len(players(dead)) == 1
-    nonsense = page(machine="switch:ranks=4", trouble="plague:rank=1")
-    assert "no trouble is called 'plague'" in nonsense.error[0].value
+    nonsense = page(machine="switch:ranks=4", fault="plague:rank=1")
+    assert "no fault is called 'plague'" in nonsense.error[0].value
 
 
 def test_an_algorithm_that_cannot_do_this_number_of_ranks_says_so():
@@ -210,18 +210,18 @@ def test_an_algorithm_that_cannot_do_this_number_of_ranks_says_so():
     assert "power of two" in at.error[0].value
 
 
-SCENES = [
-    Request(),
-    Request(algorithm="broadcast.binomial", machine="mesh:ranks=6,bandwidth=10GBps", ranks=5, size="3MB", root=2),
-    Request(capture=example_captures()["hgx-h100"], rates="nvlink=30GBps", algorithm="alltoall.pairwise"),
-    Request(capture="\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"),
+PLANS = [
+    Plan(),
+    Plan(algorithm="broadcast.binomial", machine="mesh:ranks=6,bandwidth=10GBps", ranks=5, size="3MB", root=2),
+    Plan(capture=example_captures()["hgx-h100"], rates="nvlink=30GBps", algorithm="alltoall.pairwise"),
+    Plan(capture="\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"),
 ]
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=range(len(SCENES)))
-def test_a_link_brings_the_scene_back(scene):
-    back = from_link(to_link(scene))
-    assert back == scene if not scene.capture else (back.capture, back.algorithm) == (scene.capture, scene.algorithm)
+@pytest.mark.parametrize("plan", PLANS, ids=range(len(PLANS)))
+def test_a_link_brings_the_plan_back(plan):
+    back = from_link(to_link(plan))
+    assert back == plan if not plan.capture else (back.capture, back.algorithm) == (plan.capture, plan.algorithm)
 
 
 @pytest.mark.parametrize("words", [{"capture": "!!"}, {"capture": "example-none"}, {"ranks": "-1"}, {"root": "1e9"}])
@@ -236,9 +236,9 @@ def test_every_kind_of_file_can_be_asked_for(kind):
     at = page(machine="switch:ranks=4", size="1MiB")
     at.selectbox(key="kind").select(kind).run()
     assert not at.exception
-    data = export(Request(machine="switch:ranks=4", size="1MiB"), kind, Shot(seconds=0.5, fps=4, width=320))
+    data = export(Plan(machine="switch:ranks=4", size="1MiB"), kind, Shot(seconds=0.5, fps=4, width=320))
     assert len(data) > (500 if kind != "yaml" else 50)
-    assert file_name(Request()) == "allreduce-ring-dgx-a100"
+    assert file_name(Plan()) == "allreduce-ring-dgx-a100"
 
 
 def test_a_library_s_number_in_a_link_runs_what_the_library_does():
@@ -280,7 +280,7 @@ def test_a_library_chooses_on_the_page_as_in_the_terminal():
     box = next(box for box in at.selectbox if box.label == catalogue("en")["page.library"])
     box.select("").run()
     assert not at.error, [e.value for e in at.error]
-    assert at.query_params.get("algorithm", Request().algorithm) == "allreduce.ring"
+    assert at.query_params.get("algorithm", Plan().algorithm) == "allreduce.ring"
 
 
 def test_a_machine_is_edited_undone_done_again_and_kept_in_the_link():
@@ -307,7 +307,7 @@ def test_a_machine_is_edited_undone_done_again_and_kept_in_the_link():
 
 
 def test_a_stall_is_told_in_few_words_above_the_picture_that_tells_it_all():
-    at = page(machine="dual_socket_pcie", trouble="dead_link:src=CPU0,dst=CPU1,start=1ms")
+    at = page(machine="dual_socket_pcie", fault="dead_link:src=CPU0,dst=CPU1,start=1ms")
     assert [warning.value for warning in at.warning] == ["Stalled after 1.575 ms: nothing moves any more."]
 
 
@@ -318,10 +318,10 @@ def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_ca
     assert not at.exception
     collective = next(box for box in at.selectbox if box.key.startswith("title.collective_"))
     collective.select("broadcast").run()
-    assert at.session_state.scene.algorithm.startswith("broadcast.")
+    assert at.session_state.plan.algorithm.startswith("broadcast.")
     assert at.query_params["against"] == kept
     at = page(**at.query_params)  # the link says it all
-    assert at.session_state.scene.others() == [Request(machine="switch:ranks=4", size="1MiB")]
+    assert at.session_state.plan.others() == [Plan(machine="switch:ranks=4", size="1MiB")]
     at = page(capture="example-dual-socket-pcie", against=kept)
     titles = at.dataframe[0].value.iloc[:, 0].tolist()
     assert titles == ["dual-socket-pcie · 64MiB", "switch:ranks=4 · 1MiB"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.machines import build
 from sim.schedule import NOTHING
 from sim.trace.link_load import utilisation
@@ -21,7 +21,7 @@ from ui.player.payload import pack, tick, unpack
 from ui.stage.captions import intervals, set_words
 from ui.stage.frames import Film
 
-SCENES = [
+PLANS = [
     ("allreduce.ring", "switch:ranks=8", 8),
     ("allreduce.recursive_doubling", "ring:ranks=8", 8),
     ("alltoall.linear", "nodes:nodes=2,gpus=4", 8),
@@ -37,9 +37,9 @@ def run(name, machine, n, **options):
     return simulate(build(machine), ALGORITHMS[name].schedule(n), 1 << 22, history=True, **options)
 
 
-@each_row("scene", SCENES)
-def test_times_come_back_to_the_tick(scene):
-    trace = run(*scene)
+@each_row("plan", PLANS)
+def test_times_come_back_to_the_tick(plan):
+    trace = run(*plan)
     _, columns = unpack(pack(trace))
     end = np.cumsum(columns["end"].astype(np.int64))
     assert end * tick(trace) == pytest.approx(trace.end, abs=tick(trace))
@@ -48,9 +48,9 @@ def test_times_come_back_to_the_tick(scene):
     assert columns["sizes"][columns["size"]] == pytest.approx(trace.bytes)
 
 
-@each_row("scene", SCENES)
-def test_playing_the_rows_in_order_of_time_ends_with_what_was_promised(scene):
-    trace = run(*scene)
+@each_row("plan", PLANS)
+def test_playing_the_rows_in_order_of_time_ends_with_what_was_promised(plan):
+    trace = run(*plan)
     header, columns = unpack(pack(trace))
     promise, slots = trace.schedule.promise, header["meta"]["slots"]
     block = columns["given"].copy()
@@ -154,11 +154,11 @@ def test_any_run_can_be_packed_and_says_a_sentence_per_step(name, n):
     assert all(c.startswith(f"step {k + 1} of {len(captions)}: ") for k, c in enumerate(captions))
 
 
-def test_links_in_trouble_bring_what_they_can_carry_from_when_to_when():
+def test_links_in_fault_bring_what_they_can_carry_from_when_to_when():
     machine = build("dual_socket_pcie")
     words = "slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=3ms"
     ring = ALGORITHMS["allreduce.ring"].schedule(8)
-    trace = simulate(machine, ring, 1 << 26, history=True, perturbations=troubles([words], machine))
+    trace = simulate(machine, ring, 1 << 26, history=True, perturbations=faults([words], machine))
     header, columns = unpack(pack(trace))
     bandwidth = header["links"]["bandwidth"]
     for link, begin, end, now in header["links"]["spells"]:

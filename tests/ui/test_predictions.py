@@ -52,8 +52,8 @@ def test_every_lesson_asks_something_again():
 def test_what_is_asked_again_is_of_another_case(name, number, turn):
     first, again = step_of(name, number), step_of(name, number, turn)
     assert again.again == ()
-    runs, before = outcomes(again.scenes), outcomes(first.scenes)
-    assert again.scenes != first.scenes or again.ask.facts(runs) != first.ask.facts(before)
+    runs, before = outcomes(again.plans), outcomes(first.plans)
+    assert again.plans != first.plans or again.ask.facts(runs) != first.ask.facts(before)
     assert again.ask.answer(runs) != first.ask.answer(before)
 
 
@@ -125,7 +125,7 @@ def test_a_hostile_file_is_refused_in_one_sentence(line, says):
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 200
-    for text in ("", "\x00" * 50, "ringside: scene-1\n", '{"a": 1}'):
+    for text in ("", "\x00" * 50, "ringside: plan-1\n", '{"a": 1}'):
         with pytest.raises(InputError, match="is no progress of lessons: load a file that begins with"):
             from_text(text, "mine.txt")
 

@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ops.request import Request, model, scenario, training
-from ops.request.examples import example_captures, example_schedules
-from ops.request.link import to_link
+from ops.plan import Plan, model, plan_file, training
+from ops.plan.examples import example_captures, example_schedules
+from ops.plan.link import to_link
 from sim.base.files.textfile import decoded
 from sim.base.formats import Formats
 from sim.base.share import MOST_SECONDS
@@ -25,7 +25,7 @@ from ui.workers.pool import PoolLimits, WorkerPool
 from ui.workers.process import FULL, Call, Result
 from ui.workers.remembered import REFUSED, ROOM, LateError, Remembered
 
-SCENE = Request(machine="switch:ranks=4", size="1MiB")
+PLAN = Plan(machine="switch:ranks=4", size="1MiB")
 CAPTURE, SCHEDULE = example_captures()["dgx-1v"], next(iter(example_schedules().values()))
 PAIRS = r"""Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)
    D\D     0      1
@@ -35,7 +35,7 @@ PAIRS = r"""Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)
 READERS = {
     Formats: ("recognise", "call"),
     model: ("placed", "edited", "from_json"),
-    scenario: ("parse_yaml",),
+    plan_file: ("parse_yaml",),
     training: ("parse_yaml",),
     document: ("parse_yaml",),
     reading: ("matrices", "in_one_line"),
@@ -93,7 +93,7 @@ LINKS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("words", LINKS.values(), ids=LINKS)
 def test_no_page_reads_the_texts_of_a_link_itself(pool, words):
-    link = to_link(Request(**words))
+    link = to_link(Plan(**words))
     page(**link)
     page(page="train", **link)
 
@@ -102,9 +102,9 @@ DROPPED = {
     "capture": (CAPTURE,),
     "capture and pairs": (CAPTURE, PAIRS),
     "schedule": (SCHEDULE,),
-    "scenario": (scenario.to_yaml(SCENE),),
-    "training": (training.to_yaml(training.TrainingRequest(machine=SCENE)),),
-    "talk": (document.to_text(Talk("A talk", (TalkScene(SCENE, "A scene"),))),),
+    "plan": (plan_file.to_yaml(PLAN),),
+    "training": (training.to_yaml(training.WorkloadPlan(machine=PLAN)),),
+    "talk": (document.to_text(Talk("A talk", (TalkScene(PLAN, "A plan"),))),),
     "nothing": ("a shopping list: apples",),
 }
 
@@ -145,7 +145,7 @@ def impatient(monkeypatch):
 @pytest.mark.slow
 def test_a_text_that_blocks_its_reader_costs_a_sentence_and_is_tried_once(impatient):
     at = AppTest.from_file(APP, default_timeout=120)
-    for name, word in to_link(Request(capture=HOSTILE)).items():
+    for name, word in to_link(Plan(capture=HOSTILE)).items():
         at.query_params[name] = word
     sentence = say("page.reading.late", "en", seconds="1")
     assert sentence in told(at.run())
@@ -190,7 +190,7 @@ def test_while_a_text_blocks_its_reader_the_server_answers_others(tmp_path):
     async def visit():
         async with Tab(address) as first, Tab(address) as other:
             await other.drawn(others)
-            hostile = asyncio.create_task(last_alert(first, urlencode(to_link(Request(capture=HOSTILE)))))
+            hostile = asyncio.create_task(last_alert(first, urlencode(to_link(Plan(capture=HOSTILE)))))
             while not look(address)["running"]:
                 await asyncio.sleep(0)
             await other.drawn(others)

@@ -9,19 +9,19 @@ from ops.formats import SCHEDULE_FORMATS
 from ops.measured import files
 from ops.measured.files import MOST_FILES, read_all
 from ops.measured.formats import MEASUREMENTS
-from ops.request import Request
-from ops.request.link import from_link
+from ops.plan import Plan
+from ops.plan.link import from_link
 from sim.errors import InputError, StalledError, UnreachableError
 from sim.faults.edits import edited
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.formats import FORMATS
 from sim.machines import build
 from sim.placement.words import placed
 from tests.tables import each_row
 from ui import refused
+from ui.plan.picture import carried_out
 from ui.refusals import in_language
 from ui.refused import PREFIX, refusals
-from ui.scene.picture import carried_out
 from ui.text import languages, missing, written
 
 TABLE = "\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"
@@ -72,7 +72,7 @@ def test_a_broken_paste_is_refused_in_chinese(formats, text):
 )
 def test_what_never_ends_is_told_in_chinese(algorithm, machine, cut, reroute):
     with pytest.raises((StalledError, UnreachableError)) as refused:
-        carried_out(Request(machine=machine, algorithm=algorithm, trouble=f"dead_link:{cut},reroute={reroute}"))
+        carried_out(Plan(machine=machine, algorithm=algorithm, fault=f"dead_link:{cut},reroute={reroute}"))
     said = in_language(str(refused.value), "zh")
     assert "永远无法结束" in said
     assert "或rank" not in said.replace(" ", "")  # there is nothing to choose among them
@@ -86,8 +86,8 @@ def test_what_never_ends_is_told_in_chinese(algorithm, machine, cut, reroute):
         (edited, "move_device:device=GPU0,to=SW"),
         (edited, "order_ranks:order=0-0-1-2"),
         (edited, "set_class:kind=SYS,times=2"),
-        (troubles, "lost_nic:nic=NIC0"),
-        (troubles, "straggler:rank=9,late=1us"),
+        (faults, "lost_nic:nic=NIC0"),
+        (faults, "straggler:rank=9,late=1us"),
     ],
 )
 def test_what_cannot_be_done_to_a_machine_is_refused_in_chinese(made, spec):
@@ -168,7 +168,7 @@ def test_a_folder_without_measurements_is_refused_in_chinese(tmp_path, most, mon
 
 def test_a_size_that_leaves_a_block_less_than_a_byte_is_refused_in_chinese():
     with pytest.raises(InputError) as refused:
-        carried_out(Request(size="3"))
+        carried_out(Plan(size="3"))
     said = in_language(str(refused.value), "zh")
     assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
-from ops.request import Request
-from ops.request.notation import MOST as MOST_BESIDE
-from ops.request.notation import beside, differences
+from ops.plan import Plan
+from ops.plan.notation import MOST as MOST_BESIDE
+from ops.plan.notation import beside, differences
 from sim.errors import InputError
 from tests.tables import each_row
 from ui.stage.algorithm_layout import MOST, shape_of
@@ -57,38 +57,38 @@ def test_a_shape_of_too_many_places_is_none():
     assert shape_of(ALGORITHMS["allreduce.ring"].schedule(MOST + 1)) is None
 
 
-def test_runs_beside_a_scene_differ_in_what_is_said():
-    scene = Request(against="algorithm=allreduce.linear|machine=dgx1v&size=1MiB|trouble=", settings="segments=2")
-    linear, small, calm = scene.others()
+def test_runs_beside_a_plan_differ_in_what_is_said():
+    plan = Plan(against="algorithm=allreduce.linear|machine=dgx1v&size=1MiB|fault=", settings="segments=2")
+    linear, small, calm = plan.others()
     assert (linear.algorithm, linear.settings, linear.against) == ("allreduce.linear", "", "")
     assert (small.machine, small.size, small.settings) == ("dgx1v", "1MiB", "segments=2")
-    assert calm == Request(settings="segments=2")
-    assert beside(differences(scene.against)) == scene.against.replace("&", ";")
+    assert calm == Plan(settings="segments=2")
+    assert beside(differences(plan.against)) == plan.against.replace("&", ";")
 
 
 def test_a_fork_keeps_what_was_and_stands_beside_it():
-    once = compare.forked(Request(), "slow_link:src=GPU0,dst=NVS0")
-    assert (once.trouble, once.others()[0].trouble) == ("slow_link:src=GPU0,dst=NVS0", "")
+    once = compare.forked(Plan(), "slow_link:src=GPU0,dst=NVS0")
+    assert (once.fault, once.others()[0].fault) == ("slow_link:src=GPU0,dst=NVS0", "")
     twice = compare.forked(once, "straggler:rank=1,late=2us")
-    assert twice.trouble == "slow_link:src=GPU0,dst=NVS0;straggler:rank=1,late=2us"
-    assert [other.trouble for other in twice.others()] == ["", "slow_link:src=GPU0,dst=NVS0"]
+    assert twice.fault == "slow_link:src=GPU0,dst=NVS0;straggler:rank=1,late=2us"
+    assert [other.fault for other in twice.others()] == ["", "slow_link:src=GPU0,dst=NVS0"]
     for k in range(5):
         twice = compare.forked(twice, f"straggler:rank={k},late=1us")
     assert len(twice.others()) == MOST_BESIDE
 
 
-def test_a_bandwidth_dragged_again_is_one_trouble_beside_one_future():
-    dragged = Request()
+def test_a_bandwidth_dragged_again_is_one_fault_beside_one_future():
+    dragged = Plan()
     for share in ("0.99", "0.5", "0.8"):  # of what is left, as the player tells it
         dragged = compare.forked(dragged, f"slow_link:src=GPU0,dst=NVS0,share={share},start=2us")
-    assert dragged.trouble == "slow_link:src=GPU0,dst=NVS0,share=0.396,start=2us"
-    assert [other.trouble for other in dragged.others()] == [""]
+    assert dragged.fault == "slow_link:src=GPU0,dst=NVS0,share=0.396,start=2us"
+    assert [other.fault for other in dragged.others()] == [""]
     for other in ("src=GPU0,dst=NVS0,share=0.5,start=3us", "src=GPU1,dst=NVS0,share=0.5,start=3us"):
         dragged = compare.forked(dragged, f"slow_link:{other}")
-    assert len(dragged.troubles) == len(dragged.others()) == 3
+    assert len(dragged.faults) == len(dragged.others()) == 3
 
 
 @pytest.mark.parametrize("words", ["algorithm", "colour=red", "ranks=many", "machine=dgx1v&x"])
 def test_a_damaged_comparison_is_told(words):
     with pytest.raises(InputError, match="the link's against has"):
-        Request(against=words).others()
+        Plan(against=words).others()

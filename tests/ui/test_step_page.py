@@ -8,8 +8,8 @@ from html import unescape
 import pytest
 
 import cli
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from sim.units import fmt_time
 from terminal import BAD_INPUT, DONE
 from ui.charts import training
@@ -21,7 +21,7 @@ STEPS = {"ddp": "switch:ranks=8", "data_parallel": "switch:ranks=4", "allgatherv
 
 @cache
 def ran(name):
-    return TrainingRequest(name, machine=Request(machine=STEPS[name])).run()
+    return WorkloadPlan(name, machine=Plan(machine=STEPS[name])).run()
 
 
 @pytest.mark.parametrize("language", languages())

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.schedule.numeric import execute
 from tests.ui.test_page import page, players
+from ui.plan.picture import carried_out, run
 from ui.player.payload import unpack
-from ui.scene.picture import carried_out, run
 from ui.story import CHAPTERS, Chapter
 from ui.story.telling import gradients, story
 from ui.story.visit import hear
@@ -23,15 +23,15 @@ FEW = 60
 def test_it_is_told_in_the_order_of_the_list_on_runs_that_are_packed_once():
     told = TOLD["en"]
     assert [chapter["name"] for chapter in told["chapters"]] == [chapter.name for chapter in CHAPTERS]
-    assert len(told["runs"]) == len({chapter.scene for chapter in CHAPTERS}) < len(CHAPTERS)
+    assert len(told["runs"]) == len({chapter.plan for chapter in CHAPTERS}) < len(CHAPTERS)
     assert len(json.dumps(told)) < 20_000
-    stage = run(CHAPTERS[-1].scene, "en").payload["packed"]
+    stage = run(CHAPTERS[-1].plan, "en").payload["packed"]
     assert told["runs"][told["chapters"][-1]["run"]]["id"] == stage["id"]  # by which the player knows it again
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
 def test_every_rank_ends_with_what_adding_up_real_numbers_gives(chapter):
-    schedule = carried_out(chapter.scene).trace.schedule
+    schedule = carried_out(chapter.plan).trace.schedule
     own = np.array(gradients(schedule.n))
     blocks = schedule.promise.blocks
     inputs = own.reshape(schedule.n, blocks, -1)
@@ -66,7 +66,7 @@ def test_every_stretch_has_few_words_in_every_language(language):
 
 
 def test_another_chapter_is_another_entry():
-    eight = Chapter("eight", Request(machine="switch:ranks=8", size="8MiB"), ((0, 14),))
+    eight = Chapter("eight", Plan(machine="switch:ranks=8", size="8MiB"), ((0, 14),))
     told = story("en", (*CHAPTERS, eight))
     assert len(told["runs"]) == len(TOLD["en"]["runs"]) + 1
     assert told["chapters"][-1]["stretches"][0]["text"] == "1"  # what has no words is told by its id
@@ -96,7 +96,7 @@ def test_what_a_browser_makes_up_is_no_news(word, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [{"machine": "switch:ranks=8"}, {"size": "1MiB"}])
-def test_a_link_with_a_scene_shows_the_scene(words):
+def test_a_link_with_a_plan_shows_the_plan(words):
     assert data(page(**words)) is None
 
 
@@ -107,7 +107,7 @@ def test_who_heard_it_to_its_end_stands_at_its_last_run_and_may_go_back():
     at.run()
     assert not at.exception
     assert data(at) is None
-    assert at.session_state["scene"] == CHAPTERS[-1].scene
-    assert at.query_params["machine"] == CHAPTERS[-1].scene.machine
+    assert at.session_state["plan"] == CHAPTERS[-1].plan
+    assert at.query_params["machine"] == CHAPTERS[-1].plan.machine
     at.button(key="undo").click().run()
-    assert at.session_state["scene"] == Request()
+    assert at.session_state["plan"] == Plan()

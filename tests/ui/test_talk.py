@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cli
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError
 from terminal import BAD_INPUT, DONE
 from tests.tables import each_row
@@ -63,7 +63,7 @@ def shown(talk):
 def test_a_talk_is_read_and_written_back(talk):
     first, second = talk.scenes
     assert (talk.title, talk.language, first.title, second.title) == ("Why a ring wins", "en", "One cable", "")
-    assert first.scene == Request(algorithm="allreduce.linear", machine="switch:ranks=3", size="1MiB")
+    assert first.plan == Plan(algorithm="allreduce.linear", machine="switch:ranks=3", size="1MiB")
     assert first.place == {"t": "1e-5", "view": "machine"}
     assert first.stops == pytest.approx((2e-5, 6e-5), rel=1e-15)
     assert first.lines == (StageLine("Everyone sends to one GPU."),)
@@ -77,16 +77,16 @@ def test_a_talk_is_read_and_written_back(talk):
 @pytest.mark.parametrize(
     "scene",
     [
-        TalkScene(Request(capture="GPU0 GPU1\n\tX\n  end ", machine="ring"), "a: b", notes="  # no\n\n\ttab\n- x\n"),
-        TalkScene(Request(schedule="<algo>\n\n</algo>"), '"', {"view": "time", "chosen": "rank_1*"}, notes="a\n"),
-        TalkScene(Request(), "no", {}, (StageLine("~"), StageLine("{x}", 1 / 3)), (1e-9, 1 / 3), "one line: #1"),
+        TalkScene(Plan(capture="GPU0 GPU1\n\tX\n  end ", machine="ring"), "a: b", notes="  # no\n\n\ttab\n- x\n"),
+        TalkScene(Plan(schedule="<algo>\n\n</algo>"), '"', {"view": "time", "chosen": "rank_1*"}, notes="a\n"),
+        TalkScene(Plan(), "no", {}, (StageLine("~"), StageLine("{x}", 1 / 3)), (1e-9, 1 / 3), "one line: #1"),
     ],
 )
 def test_whatever_is_written_is_read_back(scene):
-    talk = Talk("null", (scene, TalkScene(Request())), "zh")
+    talk = Talk("null", (scene, TalkScene(Plan())), "zh")
     back = document.from_text(document.to_text(talk), "it")
-    assert back.scenes[0].scene.capture.split() == scene.scene.capture.split()
-    assert back == talk or scene.scene.capture
+    assert back.scenes[0].plan.capture.split() == scene.plan.capture.split()
+    assert back == talk or scene.plan.capture
 
 
 @each_row(
@@ -114,7 +114,7 @@ def test_whatever_is_written_is_read_back(scene):
         (ONE + "    shown: {t: -1}\n", "line 4: t='-1' is not a time in seconds"),
         (ONE + "    shown: {zoom: 3}\n", "line 4: shown has no key 'zoom'"),
         (ONE.replace("?machine", "?page=learn&machine"), "line 3: the link leads to the page 'learn'"),
-        (ONE.replace("?machine", "?scene=1f&machine"), "line 3: the link names a scene that only its own visit"),
+        (ONE.replace("?machine", "?scene=1f&machine"), "line 3: the link names a plan that only its own visit"),
         (ONE.replace("?", "machine="), "line 3: link is 'machine="),
         (ONE.replace("size=1KiB", "ranks=many"), "line 3: the link's ranks='many' is not a whole number"),
         (ONE + "language: tlh\n", "line 4: language is 'tlh': choose from"),
@@ -185,7 +185,7 @@ def test_lessons_bring_their_questions_graded_by_the_simulator(language):
                 assert len(before) < len(after)
             if step.ask:
                 asked += 1
-                ask, runs = packed["ask"], runs_of(step.scenes)
+                ask, runs = packed["ask"], runs_of(step.plans)
                 assert step.ask.grade(ask["answer"], runs)
                 assert [word for word, _ in ask["options"]] == list(step.ask.options)
                 assert "{" not in "".join(ask[part] for part in ("question", "hint", "right", "shown", "label"))

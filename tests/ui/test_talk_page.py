@@ -9,14 +9,14 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Radio
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError
 from tests.ui.test_page import page
 from ui.talk import StageLine, Talk, TalkScene, notation
 from ui.text import say
 
 APP = str(Path(__file__).parents[2] / "app.py")
-FIRST, SECOND = (Request(machine=f"switch:ranks={n}", size="1KiB") for n in (2, 3))
+FIRST, SECOND = (Plan(machine=f"switch:ranks={n}", size="1KiB") for n in (2, 3))
 
 
 @pytest.mark.slow
@@ -25,7 +25,7 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
     at.query_params["page"] = "talk"
     at.run()
     assert any(say("page.talk.intro") == each.value for each in at.markdown)
-    at.session_state["own_talk"] = Talk("t", (TalkScene(FIRST, "a", stops=(1.0,)), TalkScene(Request(machine="no"))))
+    at.session_state["own_talk"] = Talk("t", (TalkScene(FIRST, "a", stops=(1.0,)), TalkScene(Plan(machine="no"))))
     at.run()
     assert not at.exception
     errors = [each.value for each in at.error]
@@ -45,11 +45,11 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
     assert any("never" in each.value for each in at.error)
     assert at.session_state["own_talk"] == own
     at.button(key="talk_down").click().run()
-    assert [entry.scene for entry in at.session_state["own_talk"].scenes] == [SECOND, FIRST]
+    assert [entry.plan for entry in at.session_state["own_talk"].scenes] == [SECOND, FIRST]
     at.button(key="talk_remove").click().run()
-    assert [entry.scene for entry in at.session_state["own_talk"].scenes] == [SECOND]
+    assert [entry.plan for entry in at.session_state["own_talk"].scenes] == [SECOND]
     at.button(key="talk_show").click().run()
-    assert at.session_state.scene == SECOND
+    assert at.session_state.plan == SECOND
     assert not at.exception
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from ops import ALGORITHMS, algorithm
 from ops.collectives import allreduce
-from sim.faults.kinds import TROUBLES, trouble
+from sim.faults.kinds import FAULTS, fault
 from sim.schedule import copy, reduce
 from ui import text
 from ui.text import asked_for, catalogue, languages, missing, report, say, things, written
@@ -41,7 +41,7 @@ def test_what_a_language_lacks_is_told_in_english(sparse):
     assert say("page.size", "zh", n=3) == "大小 3"
     assert say("page.open.title", "zh") == "Open"
     assert say("page.wiring_plan.title", "zh") == "Wiring plan"
-    assert say("trouble.fog", "en") == "Fog"
+    assert say("fault.fog", "en") == "Fog"
     with pytest.raises(KeyError):
         catalogue("tlh")
 
@@ -83,14 +83,14 @@ def test_a_language_is_one_file(third):
 def test_one_report_lists_what_is_missing(sparse):
     lines = list(report())
     assert lines[0].startswith("en: ")
-    assert "  trouble.straggler: Straggler" in lines
+    assert "  fault.straggler: Straggler" in lines
     assert "  page.open.title: Open" in lines[lines.index(next(x for x in lines if x.startswith("zh: "))) :]
     assert f"  summary.allreduce.ring: {ALGORITHMS['allreduce.ring'].summary}" in lines
 
 
 def test_something_new_is_missing_and_nothing_else():
     before = {language: missing(language) for language in languages()}
-    with ALGORITHMS.also(), TROUBLES.also():
+    with ALGORITHMS.also(), FAULTS.also():
 
         @algorithm(allreduce)
         def star(n):
@@ -98,13 +98,13 @@ def test_something_new_is_missing_and_nothing_else():
             yield reduce(range(1, n), 0, slot=0)
             yield copy(0, range(1, n), slot=0)
 
-        @trouble
+        @fault
         def fog(topology):
             """Nothing is seen."""
 
-        assert missing("en") == before["en"] | {"trouble.fog": "Fog"}
+        assert missing("en") == before["en"] | {"fault.fog": "Fog"}
         assert missing("zh").keys() - before["zh"].keys() == {
-            "trouble.fog",
+            "fault.fog",
             "summary.fog",
             "summary.allreduce.star",
         }

@@ -9,7 +9,7 @@ from ops.collectives.table import WORDS
 from ops.ladder import TASKS
 from ops.workloads import WORKLOADS
 from sim.faults.edits import EDITS
-from sim.faults.kinds import TROUBLES
+from sim.faults.kinds import FAULTS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.trace.breakdown import PARTS
@@ -18,10 +18,10 @@ from ui.board.words import SPOILED
 from ui.files.exports import EXPORTS
 from ui.pages import PAGES
 from ui.pages.talk import FIELDS
+from ui.plan.examples import EXAMPLES
+from ui.plan.gallery import GROUPS
 from ui.player.views import VIEWS
 from ui.refused import PREFIX
-from ui.scene.examples import SCENARIOS
-from ui.scene.gallery import GROUPS
 from ui.server.health import health
 from ui.share.film import PAPERS
 from ui.share.offer import WORDS as EMBEDDED
@@ -47,7 +47,7 @@ def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders(
 
 
 def test_summaries_and_offers_in_other_languages_are_of_things_there_are():
-    there = {f"summary.{name}" for name in (*ALGORITHMS, *COLLECTIVES, *MACHINES, *TROUBLES, *EDITS)}
+    there = {f"summary.{name}" for name in (*ALGORITHMS, *COLLECTIVES, *MACHINES, *FAULTS, *EDITS)}
     there |= {key for key in things() if key.startswith(("offer.", "use.", "task."))}
     for language in set(languages()) - {"en"}:
         assert {key for key in written(language) if key.startswith(OWN)} <= there
@@ -61,7 +61,7 @@ def test_a_summary_is_told_in_the_language_of_the_visit():
 def left_out():
     """Names of parameters that some default leaves to the simulator."""
     everything = [*(a.params for a in ALGORITHMS.values()), *(w.params for w in WORKLOADS.values())]
-    everything += [kinds.parameters(name) for kinds in (TROUBLES, EDITS) for name in kinds]
+    everything += [kinds.parameters(name) for kinds in (FAULTS, EDITS) for name in kinds]
     return {name for params in everything for name, p in params.items() if not p.default and p.kind != "bool"}
 
 
@@ -75,11 +75,11 @@ def test_every_text_is_used_somewhere():
     spoken |= {"page.time", "page.algbw", "page.busbw"} | {f"page.{name}.title" for name in PAGES}
     spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
     spoken |= {f"export.{ending}" for ending in EXPORTS}
-    spoken |= {f"answer.{name}" for name, example in SCENARIOS.items() if example.asks and not example.words}
-    spoken |= {f"scenario.{name}" for name in SCENARIOS} | {f"trouble.{name}" for name in TROUBLES}
+    spoken |= {f"answer.{name}" for name, example in EXAMPLES.items() if example.asks and not example.words}
+    spoken |= {f"example.{name}" for name in EXAMPLES} | {f"fault.{name}" for name in FAULTS}
     spoken |= {f"player.{name}" for name in ("waitsfor", "sendsnext")}
     spoken |= {"player.critical.help", "player.why.sum"} | {f"edit.{name}" for name in EDITS}
-    spoken |= {f"page.{word}{more}" for word in ("trouble", "edits") for more in ("", ".add")}
+    spoken |= {f"page.{word}{more}" for word in ("fault", "edits") for more in ("", ".add")}
     spoken |= {f"player.why.{part}{more}" for part in PARTS for more in ("", ".is")}
     spoken |= {f"player.order.{order}" for order in ("machine", "name", "busy", "rank")}
     spoken |= {f"page.{figure}.help" for figure in ("time", "algbw", "busbw", "bottleneck")}
@@ -92,7 +92,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"page.learn.{name}" for name in ("next", "finish", "right", "answer", "unit.ranks")}
     spoken |= {f"page.measured.{name}" for name in ("above", "below", "add.machine", "add.ranks")}
     spoken |= {f"field.left_out.{name}" for name in left_out()}
-    spoken |= {f"field.{name}" for kinds in (TROUBLES, EDITS) for kind in kinds for name in kinds.parameters(kind)}
+    spoken |= {f"field.{name}" for kinds in (FAULTS, EDITS) for kind in kinds for name in kinds.parameters(kind)}
     spoken |= {f"page.health.{name}" for name in health()}
     spoken |= {
         f"board.{name}" for name in ("alike", "undo", "redo", "next", "clear", "way.auto", "way.copy", "way.add")
@@ -102,7 +102,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"page.embed.{name}" for name in EMBEDDED}
     spoken |= {f"page.talk.scene.{name}{end}" for name in FIELDS for end in ("", ".help")}
     spoken |= {f"page.film.{name}" for name in PAPERS}
-    spoken |= {f"scenes.{name}" for name in (*GROUPS, "link", "file", "notebook")}
+    spoken |= {f"examples.{name}" for name in (*GROUPS, "link", "file", "notebook")}
     spoken |= {f"ladder.{name}.title" for name in (*TASKS, "own")}
     spoken |= {f"story.{chapter.name}.{k}" for chapter in CHAPTERS for k, _ in enumerate(chapter.stretches, 1)}
     spoken |= {f"story.{chapter.name}" for chapter in CHAPTERS}

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops.communicators.records import Span
-from ops.request import Request
+from ops.plan import Plan
 from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
 from ops.workloads import WORKLOADS
@@ -215,7 +215,7 @@ def test_a_collective_of_another_step_is_chosen_no_longer(monkeypatch):
         state[playhead.CHOICE] = 4
         shown = SimpleNamespace(session_state=state, selectbox=lambda *_, format_func, **__: drawn.append(format_func))
         monkeypatch.setattr(playhead, "st", shown)
-        playhead.draw(each, Request(machine="dgx_a100"))
+        playhead.draw(each, Plan(machine="dgx_a100"))
         assert state[playhead.CHOICE] is None
     (told,) = drawn
     assert (told(0), told(4)) == ("sum · 4 MB", "")

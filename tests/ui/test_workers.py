@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.base import watch
 from sim.base.compiled import PATIENT, patience
 from sim.errors import InputError
@@ -122,10 +122,10 @@ def result(pool, visitor, function, *args, shared=False):
 
 
 @pytest.mark.slow
-def test_a_scene_is_the_same_in_a_worker_and_here(pool):
-    scene = Request(machine="switch:ranks=4", algorithm="allreduce.ring", size="1MiB")
-    assert result(pool, "a", tasks.run, scene, "en") == tasks.run(scene, "en")
-    assert answer(Call(tasks.load, (scene,))).read() == result(pool, "a", tasks.load, scene)
+def test_a_plan_is_the_same_in_a_worker_and_here(pool):
+    plan = Plan(machine="switch:ranks=4", algorithm="allreduce.ring", size="1MiB")
+    assert result(pool, "a", tasks.run, plan, "en") == tasks.run(plan, "en")
+    assert answer(Call(tasks.load, (plan,))).read() == result(pool, "a", tasks.load, plan)
 
 
 @pytest.mark.slow

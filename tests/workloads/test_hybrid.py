@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import cli
 from ops import ALGORITHMS
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.workloads.hybrid_parallel import ParallelGrid
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
@@ -117,9 +117,9 @@ def test_how_far_a_step_folds(machine, words, simulated):
 
 def test_one_slow_cable_keeps_ranks_apart():
     """A machine that does not look the same to all; what is told is the run of all ranks."""
-    machine = Request(machine="nodes:nodes=4,gpus=2", edits="set_link:src=H1.NIC0,dst=SPINE,times=0.5")
+    machine = Plan(machine="nodes:nodes=4,gpus=2", edits="set_link:src=H1.NIC0,dst=SPINE,times=0.5")
     words = "hybrid_parallel:tensor=2,stages=2,hidden=128,length=64,depth=2,micro_batches=1"
-    slow, even = (TrainingRequest.of(words, asked).run() for asked in (machine, replace(machine, edits="")))
+    slow, even = (WorkloadPlan.of(words, asked).run() for asked in (machine, replace(machine, edits="")))
     assert (len(slow.stands_for), len(even.stands_for)) == (8, 2)
     assert slow.time > even.time
 

@@ -1,4 +1,4 @@
-"""Contrastive losses, unequal blocks, requests and barriers against steps worked out by hand."""
+"""Contrastive losses, unequal blocks, plans and barriers against steps worked out by hand."""
 
 import numpy as np
 import pytest
@@ -190,7 +190,7 @@ def test_wrong_blocks_are_told(given, told):
     assert told in str(failure.value)
 
 
-def test_a_request_hides_behind_compute():
+def test_a_plan_hides_behind_compute():
     """8 MB a rank take 322 µs; 5 ms of compute hide all of it, 100 µs hide as much."""
     message = whole(8e6)
     found = run("iallgather", size=8_000_000, compute=5e-3)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ops.ladder import TASKS
-from ops.request import Request
+from ops.plan import Plan
 from ops.sketch import Sketch, written_columns
 from ops.sketch.referee import Judgement, judge
 from sim.errors import InputError
@@ -22,7 +22,7 @@ MOST_DEVICES = 2000
 """Of a machine on which something is drawn by hand."""
 
 
-def board(sketch: Sketch, machine: Request, spare: int, task: str, language: str) -> dict[str, Any]:
+def board(sketch: Sketch, machine: Plan, spare: int, task: str, language: str) -> dict[str, Any]:
     """All that the board shows of a sketch, judged on a machine. Raises InputError for what cannot be.
 
     `solved` says whether it is an answer to the task of that name.

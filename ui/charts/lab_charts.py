@@ -9,7 +9,7 @@ import altair as alt
 from ops.lab.cells import Row
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap, named
-from ops.request.library_choice import library_of
+from ops.plan.library_choice import library_of
 from sim.units import fmt_size, fmt_time
 from ui.charts.marks import BAR, ROW, SMALLEST, above_bars, across, chart, down, keyed, layered
 from ui.files.figures import PALETTE

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from ops.request import Request
-from ops.request.notation import entries
+from ops.plan import Plan
+from ops.plan.notation import entries
 from ui.widgets import compare, past, whatif
 
 
 class Staged(NamedTuple):
-    """What the stage shows: a scene and its runs."""
+    """What the stage shows: a plan and its runs."""
 
-    scene: Request
+    plan: Plan
     runs: list[compare.Run]
 
 
@@ -26,20 +26,20 @@ def take() -> None:
     state = st.session_state
     if "forked" not in state:
         return
-    past.move_on(state.staged.scene)
-    for scene in scenes(state.staged.scene, state.pop("forked")):
-        past.move_on(scene)
+    past.move_on(state.staged.plan)
+    for plan in plans(state.staged.plan, state.pop("forked")):
+        past.move_on(plan)
     whatif.forget()
     state.keep = True
     st.rerun()
 
 
-def scenes(scene: Request, specs: str) -> list[Request]:
-    """The scene after each of the troubles and edits that hands asked for, one after the other."""
+def plans(plan: Plan, specs: str) -> list[Plan]:
+    """The plan after each of the faults and edits that hands asked for, one after the other."""
     after = []
     for spec in entries(specs):
-        scene = compare.forked(scene, spec)
-        after.append(scene)
+        plan = compare.forked(plan, spec)
+        after.append(plan)
     return after
 
 

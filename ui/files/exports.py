@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.formats import write_schedule
-from ops.request import Request
-from ops.request.scenario import to_yaml
+from ops.plan import Plan
+from ops.plan.plan_file import to_yaml
 from sim.base.watch import begin, passing
 from sim.errors import InputError
 from sim.trace import Trace
@@ -43,7 +43,7 @@ class Shot:
 
     `at` is the instant of a still in s from the run's beginning; a film takes `seconds` at `fps` frames per second. It
     shows the run from `begin` to `end`, likewise in s, and where `tempo` is set so many s of it in each of its own.
-    `request` is what the run came from, where that is known.
+    `plan` is what the run came from, where that is known.
     """
 
     view: str = FIRST
@@ -53,7 +53,7 @@ class Shot:
     width: int = 1280
     language: str = "en"
     dark: bool = False
-    request: Request | None = None
+    plan: Plan | None = None
     progress: Callable[[int, int], None] = unseen
     begin: float | None = None
     end: float | None = None
@@ -234,12 +234,12 @@ def msccl(trace: Trace, shot: Shot) -> bytes:
     return write_schedule(trace.schedule, "msccl_xml", machine=trace.topology).encode()
 
 
-@export("yaml", "the scene in words, to be opened here again", "application/yaml")
+@export("yaml", "the plan in words, to be opened here again", "application/yaml")
 def yaml(trace: Trace, shot: Shot) -> bytes:
-    """What was chosen, for `--scenario` and the dashboard."""
-    if shot.request is None:
+    """What was chosen, for `--plan` and the dashboard."""
+    if shot.plan is None:
         raise InputError("nobody knows what this run came from: write another kind of file")
-    return to_yaml(shot.request).encode()
+    return to_yaml(shot.plan).encode()
 
 
 def _escaped(text: str) -> str:

@@ -56,8 +56,8 @@ def standing(here: Callable[["Film"], "Ground"]) -> tuple[PagePart, ...]:
     """All of a stage but the blocks on their way: the sentence, devices and links, and what each rank holds, twice."""
 
     def full(film: "Film", t: float) -> Hashable:
-        troubles = tuple((spell.link, spell.bandwidth) for spell in film.troubled(t))
-        return film.loads(t, here(film)).round(3).tobytes(), troubles
+        faults = tuple((spell.link, spell.bandwidth) for spell in film.faulty(t))
+        return film.loads(t, here(film)).round(3).tobytes(), faults
 
     def draw(figure: Figure, film: "Film", t: float, look: Look, since: float | None) -> None:
         ground(figure.axes[0], film, here(film), t, look)
@@ -91,7 +91,7 @@ def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
 def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
     """On links that cannot carry what the machine says: what is left of it."""
     lines = {here.link(line): line for line in range(len(here.lines))}
-    for spell in film.troubled(t):
+    for spell in film.faulty(t):
         if spell.link not in lines:
             continue
         share = spell.bandwidth / float(film.trace.topology.bandwidth[spell.link])

@@ -1,4 +1,4 @@
-"""All scenes as a folder of pages that any file server can serve, and that ask nobody for anything."""
+"""All examples as a folder of pages that any file server can serve, and that ask nobody for anything."""
 
 import hashlib
 import json
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from ops.request.link import to_link
-from ops.request.scenario import to_yaml
+from ops.plan.link import to_link
+from ops.plan.plan_file import to_yaml
 from sim.base import watch
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
@@ -20,10 +20,10 @@ from sim.trace import Trace
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.notebook.subject import Played, read
+from ui.plan.gallery import GROUPS, Exhibit
+from ui.plan.thumbnail import of_run
 from ui.player.component import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, Start, player_data, script, style
 from ui.player.payload import pack
-from ui.scene.gallery import GROUPS, Exhibit
-from ui.scene.thumbnail import of_run
 from ui.story import VIEW, telling
 from ui.talk import lessons
 from ui.text import ENGLISH, catalogue, language_names, languages, say
@@ -60,18 +60,18 @@ def check(folder: Path, address: str = ADDRESS) -> None:
 
 def write(
     folder: Path,
-    scenes: Sequence[Exhibit],
+    examples: Sequence[Exhibit],
     progress: Progress,
     address: str = ADDRESS,
     taught: Sequence[str] = (),
 ) -> int:
     """Write the site into a folder, with the story and the lessons of these names; returns how many files it has.
 
-    What this program wrote there from the same scene is left as it is, so that one that was interrupted goes on. Front
-    pages lead to what is there at any time. Raises InputError.
+    What this program wrote there from the same example is left as it is, so that one that was interrupted goes on.
+    Front pages lead to what is there at any time. Raises InputError.
     """
     runs = cache(runs_of)  # of lessons, which are the same in every language
-    pages = _Pages(folder, scenes, address, taught)
+    pages = _Pages(folder, examples, address, taught)
     pages.front()
     pages.put("site.css", (ASSETS / "site" / "site.css").read_text(encoding="utf-8"))
     pages.put("player.css", style())
@@ -81,9 +81,9 @@ def write(
     pages.put("keep.js", (ASSETS / "site" / "keep.js").read_text(encoding="utf-8"))
     for language in languages():
         pages.make(f"{language} story", "", partial(_first_minute, language))
-    for done, scene in enumerate(scenes, 1):
-        pages.make(scene.name, scene, partial(_files, scene, address))
-        progress(done, len(scenes))
+    for done, example in enumerate(examples, 1):
+        pages.make(example.name, example, partial(_files, example, address))
+        progress(done, len(examples))
     for language, name in product(languages(), taught):
         pages.make(f"{language} {name}", name, partial(_lesson, language, name, runs))
     return len(pages.files | {RECORD})
@@ -92,8 +92,8 @@ def write(
 class _Pages:
     """The pages of a folder, and a record of which are whole and from what: one enters it once all its files exist."""
 
-    def __init__(self, folder: Path, scenes: Sequence[Exhibit], address: str, taught: Sequence[str]) -> None:
-        self.folder, self.scenes, self.address, self.taught = folder, scenes, address, taught
+    def __init__(self, folder: Path, examples: Sequence[Exhibit], address: str, taught: Sequence[str]) -> None:
+        self.folder, self.examples, self.address, self.taught = folder, examples, address, taught
         self.files: set[str] = set()
         self._made: dict[str, Any] = {}
         with suppress(OSError, ValueError, TypeError):
@@ -108,10 +108,10 @@ class _Pages:
 
     def front(self) -> None:
         """Write the front pages, which lead to what is whole."""
-        scenes = [scene for scene in self.scenes if self.whole(scene.name, scene)]
+        examples = [example for example in self.examples if self.whole(example.name, example)]
         for language in languages():
             lessons = [name for name in self.taught if self.whole(f"{language} {name}", name)]
-            self.put(_at(language, "index.html"), _front(scenes, language, self.address, lessons))
+            self.put(_at(language, "index.html"), _front(examples, language, self.address, lessons))
 
     def make(self, key: str, source: object, made: Callable[[], Iterable[tuple[str, str]]]) -> None:
         """Write a page's files unless they are whole and from the same source."""
@@ -185,10 +185,9 @@ def _taught(name: str, title: str, data: dict[str, Any], language: str) -> str:
     """A page of a lesson or of the story: what it is called, and all that it needs but the player's script."""
     top = "../" * _at(language, name).count("/")
     front = f"{'../' * name.count('/')}index.html"
-    keep = (
-        f'<button id="keep" data-file="{name.rpartition("/")[2]}.html">{escape(say("scenes.keep", language))}</button>'
-    )
-    back = f'<a href="{front}">{escape(say("scenes.all", language))}</a>'
+    label = escape(say("examples.keep", language))
+    keep = f'<button id="keep" data-file="{name.rpartition("/")[2]}.html">{label}</button>'
+    back = f'<a href="{front}">{escape(say("examples.all", language))}</a>'
     tongues = _tongues(language, lambda other: f"{top}{_at(other, f'{name}.html')}")
     return _filled(
         "lesson.html",
@@ -204,11 +203,11 @@ def _taught(name: str, title: str, data: dict[str, Any], language: str) -> str:
 
 
 def _files(exhibit: Exhibit, address: str) -> Iterator[tuple[str, str]]:
-    """Everything of a scene by its name in the folder."""
-    played = read(exhibit.scene)[0]
-    assert isinstance(played, Played), "a request is a run"
+    """Everything of an example by its name in the folder."""
+    played = read(exhibit.plan)[0]
+    assert isinstance(played, Played), "a plan is a run"
     yield f"scenes/{exhibit.name}.svg", of_run(played.traces[0], exhibit.view, exhibit.title(ENGLISH))
-    yield f"scenes/{exhibit.name}.yaml", to_yaml(exhibit.scene)
+    yield f"scenes/{exhibit.name}.yaml", to_yaml(exhibit.plan)
     yield f"scenes/{exhibit.name}.ipynb", notebook(exhibit)
     for language in languages():
         yield _at(language, f"scenes/{exhibit.name}.html"), _page(exhibit, played, language, address)
@@ -227,15 +226,15 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 
 def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
-    """The player of a scene, and the ways on."""
+    """The player of an example, and the ways on."""
     pairs = zip(played.traces, played.titles, strict=True)
     runs = [_packed(trace, language, title) for trace, title in pairs]
     data = player_data(runs, language, Start(0.0, exhibit.view))
     top = "../" * (_at(language, "scenes/x").count("/"))
-    back = f'<a href="../index.html">{escape(say("scenes.all", language))}</a>'
-    keep = f'<button id="keep" data-file="{exhibit.name}.html">{escape(say("scenes.keep", language))}</button>'
+    back = f'<a href="../index.html">{escape(say("examples.all", language))}</a>'
+    keep = f'<button id="keep" data-file="{exhibit.name}.html">{escape(say("examples.keep", language))}</button>'
     return _filled(
-        "scene.html",
+        "example.html",
         {
             "language": _tag(language),
             "title": escape(exhibit.title(language)),
@@ -252,8 +251,8 @@ def _packed(trace: Trace, language: str, title: str) -> dict[str, Any]:
 
 
 def _ways(exhibit: Exhibit, language: str, here: str, address: str) -> list[str]:
-    """A scene as a link, a file and a cell of a notebook."""
-    words = to_link(exhibit.scene) | {"view": exhibit.view} | ({"lang": language} if language != ENGLISH else {})
+    """An example as a link, a file and a cell of a notebook."""
+    words = to_link(exhibit.plan) | {"view": exhibit.view} | ({"lang": language} if language != ENGLISH else {})
     places = {
         "link": f"{address.rstrip('/')}/?{urlencode(words)}",
         "file": f"{here}{exhibit.name}.yaml",
@@ -261,7 +260,7 @@ def _ways(exhibit: Exhibit, language: str, here: str, address: str) -> list[str]
     }
     kept = {"file": " download", "notebook": " download", "link": ' rel="noreferrer"'}
     return [
-        f'<a href="{escape(place, quote=True)}"{kept[name]}>{escape(say(f"scenes.{name}", language))}</a>'
+        f'<a href="{escape(place, quote=True)}"{kept[name]}>{escape(say(f"examples.{name}", language))}</a>'
         for name, place in places.items()
     ]
 
@@ -280,24 +279,24 @@ def _tag(language: str) -> str:
     return "zh-Hans" if language == "zh" else language
 
 
-def _front(scenes: Sequence[Exhibit], language: str, address: str, taught: Sequence[str] = ()) -> str:
-    """All scenes with their pictures, by what leads to them."""
+def _front(examples: Sequence[Exhibit], language: str, address: str, taught: Sequence[str] = ()) -> str:
+    """All examples with their pictures, by what leads to them."""
     top = "../" * _at(language, "").count("/")
     groups = []
     for group in GROUPS:
-        cards = [_card(scene, language, top, address) for scene in scenes if scene.group == group]
+        cards = [_card(example, language, top, address) for example in examples if example.group == group]
         if cards:
-            head = f'<h2 id="{group}">{escape(say(f"scenes.{group}", language))}</h2>'
+            head = f'<h2 id="{group}">{escape(say(f"examples.{group}", language))}</h2>'
             groups.append(f'{head}\n<ul class="cards">\n{"".join(cards)}</ul>')
     groups.insert(0, _learning(language, taught))
     jumps = [f'<a href="#learning">{escape(say("page.learn.lessons", language))}</a>']
-    jumps += [f'<a href="#{group}">{escape(say(f"scenes.{group}", language))}</a>' for group in GROUPS]
+    jumps += [f'<a href="#{group}">{escape(say(f"examples.{group}", language))}</a>' for group in GROUPS]
     return _filled(
         "index.html",
         {
             "language": _tag(language),
-            "title": escape(say("scenes.title", language)),
-            "intro": escape(say("scenes.intro", language, count=len(scenes))),
+            "title": escape(say("examples.title", language)),
+            "intro": escape(say("examples.intro", language, count=len(examples))),
             "ways": "\n".join([*jumps, *_tongues(language, lambda other: f"{top}{_at(other, 'index.html')}")]),
             "top": top,
             "groups": "\n".join(groups),
@@ -317,13 +316,12 @@ def _learning(language: str, taught: Sequence[str]) -> str:
     return f'{head}\n{story}\n<ul class="plain">\n{"".join(links)}</ul>'
 
 
-def _card(scene: Exhibit, language: str, top: str, address: str) -> str:
-    title = escape(scene.title(language))
-    ways = "".join(_ways(scene, language, f"{top}scenes/", address))
-    picture = f'<img src="{top}scenes/{scene.name}.svg" alt="" width="320" height="180" loading="lazy">'
-    return (
-        f'<li class="card"><a href="scenes/{scene.name}.html">{picture}<strong>{title}</strong></a><p>{ways}</p></li>\n'
-    )
+def _card(example: Exhibit, language: str, top: str, address: str) -> str:
+    title = escape(example.title(language))
+    ways = "".join(_ways(example, language, f"{top}scenes/", address))
+    picture = f'<img src="{top}scenes/{example.name}.svg" alt="" width="320" height="180" loading="lazy">'
+    way = f'<a href="scenes/{example.name}.html">{picture}<strong>{title}</strong></a>'
+    return f'<li class="card">{way}<p>{ways}</p></li>\n'
 
 
 INSTALLED = (
@@ -334,8 +332,8 @@ INSTALLED = (
 
 
 def notebook(exhibit: Exhibit) -> str:
-    """One cell that shows the scene."""
-    words = urlencode(to_link(exhibit.scene) | {"view": exhibit.view})
+    """One cell that shows the example."""
+    words = urlencode(to_link(exhibit.plan) | {"view": exhibit.view})
     cells = [
         ("markdown", f"# {exhibit.title(ENGLISH)}\n{INSTALLED}"),
         ("code", f"from ringside.notebook import show\n\nshow({f'?{words}'!r})"),

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from ops.request.training import TrainingRequest
+from ops.plan.training import WorkloadPlan
 from sim.units import fmt_number
 from ui.learning.predictions import predicted, predictions, step_of
 from ui.learning.runs import runs_of
-from ui.lessons import Ask, Lesson, LessonStep, Scene
+from ui.lessons import AnyPlan, Ask, Lesson, LessonStep
 from ui.player.views import label_of
 from ui.text import catalogue, spoken, tell, tell_or
 
@@ -37,9 +37,9 @@ class Exercise:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def outcomes(scenes: tuple[Scene, ...]) -> list[Any]:
+def outcomes(plans: tuple[AnyPlan, ...]) -> list[Any]:
     """The runs of a step; nobody changes them, so all who learn share them."""
-    return runs_of(scenes)
+    return runs_of(plans)
 
 
 def question(exercise: Exercise, ask: Ask) -> bool | None:
@@ -121,7 +121,7 @@ def _compare(exercise: Exercise) -> None:
     step = step_of(name, number, turn - 1)
     if before is None or step.ask is None:
         return
-    runs = outcomes(step.scenes)
+    runs = outcomes(step.plans)
     right = step.ask.grade(before.answer, runs)
     words = {"said": said(step.ask, before.answer), "seen": said(step.ask, step.ask.answer(runs))}
     st.caption(tell("page.learn.before.right" if right else "page.learn.before.wrong", **words))
@@ -129,7 +129,7 @@ def _compare(exercise: Exercise) -> None:
 
 def _way_back(step: LessonStep) -> str:
     """Where a wrong answer is to be looked at again."""
-    if isinstance(step.scene, TrainingRequest):
+    if isinstance(step.plan, WorkloadPlan):
         return tell("page.learn.wrong.timeline")
     return tell("page.learn.wrong", view=label_of(step.view, spoken()))
 

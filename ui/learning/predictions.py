@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ops.request.packing import packed, unpacked
+from ops.plan.packing import packed, unpacked
 from sim.base.numbers import whole
 from sim.errors import InputError
 from ui.lessons import LESSONS, Ask, LessonStep

@@ -3,29 +3,29 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.run import Run
 from ops.training.step import TrainingStep
 from sim.trace.breakdown import breakdown
 from sim.units import fmt_size, fmt_time
-from ui.lessons import Scene
-from ui.scene.picture import carried_out
+from ui.lessons import AnyPlan
+from ui.plan.picture import carried_out
 
 
-def runs_of(scenes: Sequence[Scene]) -> list[Any]:
-    """The runs of a step's scenes: outcomes, or training steps. Raises InputError and StalledError."""
-    return [carried_out(scene) if isinstance(scene, Request) else scene.run() for scene in scenes]
+def runs_of(plans: Sequence[AnyPlan]) -> list[Any]:
+    """The runs of a step's plans: outcomes, or training steps. Raises InputError and StalledError."""
+    return [carried_out(plan) if isinstance(plan, Plan) else plan.run() for plan in plans]
 
 
-def titles(scenes: Sequence[TrainingRequest]) -> list[str]:
+def titles(plans: Sequence[WorkloadPlan]) -> list[str]:
     """What training steps that stand below each other are called: the parameters in which they differ."""
-    settings = [dict(scene.settings) for scene in scenes]
-    usual = scenes[0].entry.params
+    settings = [dict(plan.settings) for plan in plans]
+    usual = plans[0].entry.params
     named = dict.fromkeys(key for words in settings for key in words)
     rows = {key: [words.get(key, usual[key].typed) for words in settings] for key in named}
     differing = {key: words for key, words in rows.items() if len(set(words)) > 1}
-    return [" · ".join(f"{key}={words[k]}" for key, words in differing.items()) for k in range(len(scenes))]
+    return [" · ".join(f"{key}={words[k]}" for key, words in differing.items()) for k in range(len(plans))]
 
 
 def figures(runs: list[Any]) -> dict[str, Any]:

@@ -6,17 +6,17 @@ from typing import Any
 import streamlit as st
 
 from ops import ALGORITHMS
-from ops.request import Request
-from ops.request.training import TrainingRequest, to_query
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan, to_query
 from ui.drawer.folds import fold
 from ui.learning import timeline
 from ui.learning.asking import Exercise, outcomes
 from ui.learning.runs import titles
 from ui.lessons import after
 from ui.pages import go, visit
+from ui.plan.gallery import LESSON, Exhibit
 from ui.player import component
 from ui.player.payload import pack
-from ui.scene.gallery import LESSON, Exhibit
 from ui.text import spoken, tell
 from ui.widgets import compare, past
 from ui.widgets.take_away import ways
@@ -33,32 +33,32 @@ def picture(exercise: Exercise, *, answered: bool) -> None:
     step = exercise.step
     if step.reads:
         st.html(READ.format(text=escape(step.reads)))
-    if isinstance(step.scene, Request):
-        _player(exercise, step.scene, answered=answered)
+    if isinstance(step.plan, Plan):
+        _player(exercise, step.plan, answered=answered)
         return
-    names = titles([scene for scene in step.scenes if isinstance(scene, TrainingRequest)])
+    names = titles([plan for plan in step.plans if isinstance(plan, WorkloadPlan)])
     st.html(timeline.picture(step, exercise.runs, names, spoken(), answered=answered))
 
 
 def sentences(exercise: Exercise) -> list[str]:
     """The timelines in words, each after what it is called; nothing of a player, which speaks itself."""
-    scenes = [scene for scene in exercise.step.scenes if isinstance(scene, TrainingRequest)]
-    if not scenes:
+    plans = [plan for plan in exercise.step.plans if isinstance(plan, WorkloadPlan)]
+    if not plans:
         return []
     steps = timeline.drawn(exercise.step, exercise.runs)
     end = max(step.time for step in steps)
     said = [timeline.sentence(step, end, spoken(), answered=True) for step in steps]
-    return [f"{title} {words}".strip() for title, words in zip(titles(scenes), said, strict=True)]
+    return [f"{title} {words}".strip() for title, words in zip(titles(plans), said, strict=True)]
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _packed(scene: Request, language: str) -> list[dict[str, Any]]:
-    runs = outcomes((scene, *scene.others()))
-    names = compare.titles(scene) if len(runs) > 1 else [""]
+def _packed(plan: Plan, language: str) -> list[dict[str, Any]]:
+    runs = outcomes((plan, *plan.others()))
+    names = compare.titles(plan) if len(runs) > 1 else [""]
     return [pack(run.trace, language) | {"title": title} for run, title in zip(runs, names, strict=True)]
 
 
-def _player(exercise: Exercise, scene: Request, *, answered: bool) -> None:
+def _player(exercise: Exercise, plan: Plan, *, answered: bool) -> None:
     step, first = exercise.step, exercise.runs[0]
     began = first.trace.began
     start = after(first, step.at) - began
@@ -66,16 +66,16 @@ def _player(exercise: Exercise, scene: Request, *, answered: bool) -> None:
     if answered:
         end = after(first, step.until) - began if step.until else None
         command |= {"n": f"{exercise.key}.answer", "play": True, "to": end}
-    data = component.player_data(_packed(scene, spoken()), spoken(), component.Start(start, step.view), cmd=command)
+    data = component.player_data(_packed(plan, spoken()), spoken(), component.Start(start, step.view), cmd=command)
     component.show(data, key=PLAYER, moved=lambda: None, forked=lambda: None)
 
 
 def code(exercise: Exercise) -> None:
     """What ran, and the way to where it can be changed."""
-    scene = exercise.step.scene
-    if isinstance(scene, TrainingRequest):
+    plan = exercise.step.plan
+    if isinstance(plan, WorkloadPlan):
         if st.button(tell("page.learn.open.train"), icon=":material/open_in_new:"):
-            visit({"page": "train", **to_query(scene)})
+            visit({"page": "train", **to_query(plan)})
             st.rerun()
         return
     for name in dict.fromkeys(run.work.name for run in exercise.runs):
@@ -86,6 +86,6 @@ def code(exercise: Exercise) -> None:
     title = f"lesson.{lesson}.title"
     with st.container(horizontal=True, gap="small"):
         if st.button(tell("page.learn.open"), icon=":material/open_in_new:"):
-            past.restore(scene)
+            past.restore(plan)
             go("stage")
-        ways(Exhibit(f"lesson-{lesson}-{number}", LESSON, title, scene, exercise.step.view, number))
+        ways(Exhibit(f"lesson-{lesson}-{number}", LESSON, title, plan, exercise.step.view, number))

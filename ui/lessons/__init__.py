@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.run import Run
 from ops.training.step import TrainingStep
 from sim.registry import Registry
 
 Runs = Sequence[Run]
-"""The scene's own run, then those beside it."""
+"""The plan's own run, then those beside it."""
 TrainingRuns = Sequence[TrainingStep]
-"""The same where the scene is a training step."""
-Scene = Request | TrainingRequest
+"""The same where the plan is a training step."""
+AnyPlan = Plan | WorkloadPlan
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class LessonStep:
-    """A scene, the step of its schedule before which it stands, the one up to which the answer plays, and a view.
+    """A plan, the step of its schedule before which it stands, the one up to which the answer plays, and a view.
 
     `text`, in English, is what it says. `reads` is a file's text that is shown as it stands, to be read. A training
     step has no steps and views: `beside` are other ones drawn below it, `before` is the share of its time that is drawn
@@ -60,23 +60,23 @@ class LessonStep:
     `again` asks the same of other runs, in the same words, when other lessons have been finished since.
     """
 
-    scene: Scene
+    plan: AnyPlan
     ask: Ask | None = None
     at: int = 0
     until: int | None = None
     view: str = "machine"
     text: str = ""
     reads: str = ""
-    beside: tuple[TrainingRequest, ...] = ()
+    beside: tuple[WorkloadPlan, ...] = ()
     before: float = 0.4
     rows: int = 4
     memory: bool = False
     again: tuple["LessonStep", ...] = ()
 
     @property
-    def scenes(self) -> tuple[Scene, ...]:
-        """What is run for it: the scene, then what stands beside it."""
-        return (self.scene, *(self.scene.others() if isinstance(self.scene, Request) else self.beside))
+    def plans(self) -> tuple[AnyPlan, ...]:
+        """What is run for it: the plan, then what stands beside it."""
+        return (self.plan, *(self.plan.others() if isinstance(self.plan, Plan) else self.beside))
 
 
 Steps = Callable[[], Iterator[LessonStep]]

@@ -4,19 +4,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from sim.units import fmt_share
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson
 
-MACHINE = Request(machine="switch:ranks=4,bandwidth=25GBps")
+MACHINE = Plan(machine="switch:ranks=4,bandwidth=25GBps")
 LAYERS = "; ".join(f"{name} 1000x1000 2ms 4ms 8MiB" for name in "abcd")
 KINDS = ("gpipe", "1f1b")
 
 
-def _pipeline(micro_batches: int, schedule: str = "gpipe") -> TrainingRequest:
+def _pipeline(micro_batches: int, schedule: str = "gpipe") -> WorkloadPlan:
     settings = {"micro_batches": str(micro_batches), "schedule": schedule, "layers": LAYERS}
-    return TrainingRequest("pipeline_parallel", tuple(settings.items()), MACHINE)
+    return WorkloadPlan("pipeline_parallel", tuple(settings.items()), MACHINE)
 
 
 def _idle(runs: TrainingRuns) -> float:
@@ -46,7 +46,7 @@ def bubbles() -> Iterator[LessonStep]:
     ask = Ask(_idle, within=0.15, unit="%", facts=_facts)
     yield LessonStep(_pipeline(1), ask, before=0.2)
     cut = LessonStep(_pipeline(8), ask, before=0.12)
-    yield replace(cut, again=(replace(cut, scene=_pipeline(4)), replace(cut, scene=_pipeline(16))))
+    yield replace(cut, again=(replace(cut, plan=_pipeline(4)), replace(cut, plan=_pipeline(16))))
     yield LessonStep(
         _pipeline(8),
         Ask(_leaner, KINDS, facts=_facts),

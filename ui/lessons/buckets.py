@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.training.step import COMM, COMPUTE, TrainingStep
 from sim.units import fmt_size, fmt_time, parse_size
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson
@@ -12,7 +12,7 @@ from ui.lessons import Ask, LessonStep, TrainingRuns, lesson
 SIZES = ("100KiB", "25MiB", "1GiB")
 WHEN = ("before the backward pass", "during the backward pass", "after the backward pass")
 WHICH = ("first bucket", "a bucket in the middle", "last bucket")
-STEP = TrainingRequest("ddp", machine=Request(machine="switch:ranks=8,bandwidth=3GBps,latency=20us"))
+STEP = WorkloadPlan("ddp", machine=Plan(machine="switch:ranks=8,bandwidth=3GBps,latency=20us"))
 
 
 def _starts(runs: TrainingRuns) -> str:
@@ -40,7 +40,7 @@ def _shortest(runs: TrainingRuns) -> str:
     return SIZES[min(range(len(runs)), key=lambda k: runs[k].time)]
 
 
-def _sizes(step: TrainingRequest) -> LessonStep:
+def _sizes(step: WorkloadPlan) -> LessonStep:
     """The step with each size of buckets."""
     sized = [replace(step, settings=(("bucket", size), ("first_bucket", size))) for size in SIZES]
     return LessonStep(
@@ -81,5 +81,5 @@ def buckets() -> Iterator[LessonStep]:
         before=0.6,
         rows=1,
     )
-    near = replace(STEP, machine=Request(machine="switch:ranks=8,bandwidth=3GBps,latency=0s"))
+    near = replace(STEP, machine=Plan(machine="switch:ranks=8,bandwidth=3GBps,latency=0s"))
     yield replace(_sizes(STEP), again=(_sizes(near),))

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import GBps, fmt_bandwidth
 from ui.lessons import Ask, LessonStep, Runs, lesson, ratio, times
 
 NAMES = ("alltoall.linear", "alltoall.pairwise")
-CROWD = Request(algorithm=NAMES[0], machine="nodes:nodes=2,gpus=4,nics=1", size="64MiB")
+CROWD = Plan(algorithm=NAMES[0], machine="nodes:nodes=2,gpus=4,nics=1", size="64MiB")
 
 
 def _crossing(runs: Runs) -> float:
@@ -40,7 +40,7 @@ def _facts(runs: Runs) -> dict[str, str]:
 def contention() -> Iterator[LessonStep]:
     """A link is shared fairly, and whoever crosses a crowded one is late everywhere."""
     flows = LessonStep(CROWD, Ask(_crossing))
-    yield replace(flows, again=(replace(flows, scene=replace(CROWD, machine="nodes:nodes=2,gpus=3,nics=1")),))
+    yield replace(flows, again=(replace(flows, plan=replace(CROWD, machine="nodes:nodes=2,gpus=3,nics=1")),))
     yield LessonStep(CROWD, Ask(_share, within=0.02, unit="GB/s", facts=_facts))
     yield LessonStep(
         replace(CROWD, against=f"algorithm={NAMES[1]}"),

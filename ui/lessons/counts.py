@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import MiB
 from ui.lessons import Ask, LessonStep, Runs, lesson, ranks, ratio, times
 
-RAGGED = Request(
+RAGGED = Plan(
     algorithm="allgatherv.ring",
     machine="switch:ranks=4",
     counts="1MiB,2MiB,1MiB,4MiB",
@@ -35,7 +35,7 @@ def _largest(runs: Runs) -> str:
 def counts() -> Iterator[LessonStep]:
     """Every rank brings a block of another size: counts say how large, displacements where each begins."""
     begins = LessonStep(RAGGED, Ask(_begins, within=0.01, unit="MiB", facts=_sum), view="matrix")
-    yield replace(begins, again=(replace(begins, scene=replace(RAGGED, counts="2MiB,1MiB,4MiB,1MiB")),))
+    yield replace(begins, again=(replace(begins, plan=replace(RAGGED, counts="2MiB,1MiB,4MiB,1MiB")),))
     yield LessonStep(RAGGED, Ask(_largest, ranks(4)), view="time", until=1)
     even = "algorithm=allgather.ring;size=8MiB;counts="
     yield LessonStep(

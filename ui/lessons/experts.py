@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import MiB
 from ui.lessons import Ask, LessonStep, Runs, busiest, lesson, ratio, times
 
 HOSTS = "nodes:nodes=2,gpus=4,nvlink=100GBps,nic=25GBps"
-TOKENS = Request(algorithm="alltoall.linear", machine=HOSTS, size="64MiB")
+TOKENS = Plan(algorithm="alltoall.linear", machine=HOSTS, size="64MiB")
 CABLE = "H0.NIC0 → SPINE"
 OPTIONS = ("half", "same", "twice", "four", "eight")
 
@@ -26,7 +26,7 @@ def experts() -> Iterator[LessonStep]:
     inside = ("H0.GPU0 → H0.SW", CABLE, "H1.SW → H1.GPU3")
     yield LessonStep(TOKENS, Ask(lambda runs: busiest(runs[0]), inside))
     tokens = LessonStep(TOKENS, Ask(_crosses, within=0.02, unit="MiB"))
-    yield replace(tokens, again=(replace(tokens, scene=replace(TOKENS, size="16MiB")),))
+    yield replace(tokens, again=(replace(tokens, plan=replace(TOKENS, size="16MiB")),))
     sums = replace(TOKENS, algorithm="allreduce.hierarchical_2d")
     yield LessonStep(sums, Ask(_crosses, within=0.02, unit="MiB"))
     wide = replace(TOKENS, against=f"machine={HOSTS},nics=4")

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import MiB
 from ui.lessons import Ask, LessonStep, Runs, fastest, lesson, ratio
 from ui.stage.frames import Film
 
-GATHER = Request(algorithm="allgather.ring", machine="switch:ranks=8", size="32MiB")
+GATHER = Plan(algorithm="allgather.ring", machine="switch:ranks=8", size="32MiB")
 BACKWARD = ("allreduce.ring", "reduce_scatter.ring")
 
 
@@ -26,8 +26,8 @@ def gathered() -> Iterator[LessonStep]:
     """Every rank ends with all ranks' features: memory grows with the world, and so does what flows back."""
     held = LessonStep(GATHER, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
     more = replace(GATHER, machine="switch:ranks=16", size="64MiB")
-    yield replace(held, again=(replace(held, scene=more),))
-    wide = Request(algorithm="allgather.ring", machine="switch:ranks=32", size="128MiB")
+    yield replace(held, again=(replace(held, plan=more),))
+    wide = Plan(algorithm="allgather.ring", machine="switch:ranks=32", size="128MiB")
     yield LessonStep(wide, Ask(_memory, within=0.01, unit="MiB"), view="matrix")
-    both = Request(algorithm=BACKWARD[0], machine="switch:ranks=8", size="32MiB", against=f"algorithm={BACKWARD[1]}")
+    both = Plan(algorithm=BACKWARD[0], machine="switch:ranks=8", size="32MiB", against=f"algorithm={BACKWARD[1]}")
     yield LessonStep(both, Ask(fastest(BACKWARD), BACKWARD, facts=lambda runs: {"times": ratio(runs)}), view="time")

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
+from ops.plan import Plan
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
 
 NAMES = ("allreduce.ring", "allreduce.hierarchical_2d")
 NODES, GPUS = 4, 8
-FLAT = Request(algorithm=NAMES[0], machine=f"nodes:nodes={NODES},gpus={GPUS}", size="64KiB")
+FLAT = Plan(algorithm=NAMES[0], machine=f"nodes:nodes={NODES},gpus={GPUS}", size="64KiB")
 BOTH = replace(FLAT, against=f"algorithm={NAMES[1]}")
 
 
@@ -16,7 +16,7 @@ BOTH = replace(FLAT, against=f"algorithm={NAMES[1]}")
 def hierarchical() -> Iterator[LessonStep]:
     """Two levels of links want two levels of algorithm."""
     flat = LessonStep(FLAT, Ask(lambda runs: float(runs[0].breakdown.messages), within=0.02))
-    yield replace(flat, again=(replace(flat, scene=replace(FLAT, machine=f"nodes:nodes=2,gpus={GPUS}")),))
+    yield replace(flat, again=(replace(flat, plan=replace(FLAT, machine=f"nodes:nodes=2,gpus={GPUS}")),))
     yield LessonStep(BOTH, Ask(fastest(NAMES), NAMES, facts=lambda runs: {"times": ratio(runs)}), view="time")
     yield LessonStep(
         BOTH,

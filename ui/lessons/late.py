@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import fmt_time, ms
 from ui.lessons import Ask, LessonStep, Runs, lesson
 
@@ -28,23 +28,23 @@ def _longer(runs: Runs) -> float:
 
 def _sums(late: float) -> LessonStep:
     """An all-reduce with a rank that is so late, s, beside one with none."""
-    scene = Request(
+    plan = Plan(
         algorithm="allreduce.recursive_doubling",
         machine="switch:ranks=8",
         size="16MiB",
-        trouble=LATE.format(late / ms),
-        against="trouble=",
+        fault=LATE.format(late / ms),
+        against="fault=",
     )
     return LessonStep(
-        scene, Ask(_longer, within=0.05, unit="ms", facts=lambda runs: {"late": fmt_time(late)}), view="time"
+        plan, Ask(_longer, within=0.05, unit="ms", facts=lambda runs: {"late": fmt_time(late)}), view="time"
     )
 
 
 @lesson(order=100)
 def late() -> Iterator[LessonStep]:
     """One rank of eight comes 2 ms later than the others."""
-    barrier = Request(algorithm="barrier.dissemination", machine="switch:ranks=8", trouble=LATE.format(2))
+    barrier = Plan(algorithm="barrier.dissemination", machine="switch:ranks=8", fault=LATE.format(2))
     yield LessonStep(barrier, Ask(_kept_waiting, unit="ranks"), view="time")
     yield replace(_sums(2 * ms), again=(_sums(5 * ms),))
-    tree = Request(algorithm="broadcast.binomial", machine="switch:ranks=8", size="1MiB", trouble=LATE.format(2))
+    tree = Plan(algorithm="broadcast.binomial", machine="switch:ranks=8", size="1MiB", fault=LATE.format(2))
     yield LessonStep(tree, Ask(_kept_waiting, unit="ranks"), view="time")

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.lab.crossovers import crossovers
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import KiB
 from ui.lessons import Ask, LessonStep, Runs, fastest, lesson
 
 NAMES = ("allreduce.ring", "allreduce.recursive_doubling")
-SMALL = Request(algorithm=NAMES[0], machine="switch:ranks=8,latency=5us", size="1KiB", against=f"algorithm={NAMES[1]}")
+SMALL = Plan(algorithm=NAMES[0], machine="switch:ranks=8,latency=5us", size="1KiB", against=f"algorithm={NAMES[1]}")
 
 
 def _crossing(runs: Runs) -> float:
@@ -29,6 +29,6 @@ def latency() -> Iterator[LessonStep]:
         ),
         view="time",
     )
-    yield replace(row, again=(replace(row, scene=replace(SMALL, machine="switch:ranks=16,latency=5us")),))
+    yield replace(row, again=(replace(row, plan=replace(SMALL, machine="switch:ranks=16,latency=5us")),))
     yield LessonStep(replace(SMALL, size="64MiB"), Ask(fastest(NAMES), NAMES), view="time")
     yield LessonStep(replace(SMALL, size="256KiB"), Ask(_crossing, within=0.6, unit="KiB"), view="time")

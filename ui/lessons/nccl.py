@@ -5,17 +5,17 @@ from dataclasses import replace
 from typing import Any
 
 from ops.libraries.nccl.choice import choose
-from ops.request import Request
+from ops.plan import Plan
 from ui.lessons import Ask, LessonStep, Runs, lesson
 
 SHAPES, PROTOCOLS = ("Ring", "Tree"), ("LL", "LL128", "Simple")
-SMALL = Request(algorithm="nccl.allreduce", machine="nodes:nodes=4,gpus=4", size="1KiB")
+SMALL = Plan(algorithm="nccl.allreduce", machine="nodes:nodes=4,gpus=4", size="1KiB")
 
 
-def _forced(scene: Request, what: str, words: Sequence[str]) -> Request:
-    """The scene with every word forced on NCCL, side by side."""
+def _forced(plan: Plan, what: str, words: Sequence[str]) -> Plan:
+    """The plan with every word forced on NCCL, side by side."""
     first, *rest = (f"settings={what}={word}" for word in words)
-    return replace(scene, settings=first.removeprefix("settings="), against="|".join(rest))
+    return replace(plan, settings=first.removeprefix("settings="), against="|".join(rest))
 
 
 def _free(what: str) -> Any:
@@ -41,7 +41,7 @@ def nccl() -> Iterator[LessonStep]:
     shapes = Ask(_free("algorithm"), SHAPES, facts=_facts)
     least = LessonStep(_forced(SMALL, "algorithm", SHAPES), shapes, view="shape")
     large = replace(SMALL, size="32MiB")
-    yield replace(least, again=(replace(least, scene=_forced(large, "algorithm", SHAPES)),))
+    yield replace(least, again=(replace(least, plan=_forced(large, "algorithm", SHAPES)),))
     yield LessonStep(
         _forced(SMALL, "protocol", PROTOCOLS), Ask(_free("protocol"), PROTOCOLS, facts=_facts), view="time"
     )

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
-from ops.request.examples import example_captures
+from ops.plan import Plan
+from ops.plan.examples import example_captures
 from sim.units import fmt_share
 from ui.lessons import Ask, LessonStep, Runs, busiest, lesson, ratio, times
 
-BOX = Request(algorithm="allreduce.ring", machine="dual_socket_pcie", size="64MiB")
+BOX = Plan(algorithm="allreduce.ring", machine="dual_socket_pcie", size="64MiB")
 LINKS = ("CPU0 → CPU1", "GPU0 → PCI0", "PCI0 → CPU0", "NIC0 → PCI0")
 
 
@@ -21,7 +21,7 @@ def _kind(runs: Runs) -> str:
 def _slower(share: float) -> LessonStep:
     """The link between the sockets at a share of its bandwidth, beside what it was."""
     return LessonStep(
-        replace(BOX, trouble=f"slow_link:src=CPU0,dst=CPU1,share={share}", against="trouble="),
+        replace(BOX, fault=f"slow_link:src=CPU0,dst=CPU1,share={share}", against="fault="),
         Ask(
             lambda runs: times(ratio(runs)),
             ("same", "twice", "four", "eight"),
@@ -37,6 +37,6 @@ def numa() -> Iterator[LessonStep]:
     yield LessonStep(BOX, Ask(lambda runs: busiest(runs[0]), LINKS), view="machine")
     yield replace(_slower(0.5), again=(_slower(0.25),))
     yield LessonStep(
-        Request(algorithm="allreduce.ring", capture=example_captures()["dgx-1v"], size="16MiB"),
+        Plan(algorithm="allreduce.ring", capture=example_captures()["dgx-1v"], size="16MiB"),
         Ask(_kind, ("NVL", "PCI", "SYS"), facts=lambda runs: {"link": busiest(runs[0])}),
     )

@@ -4,25 +4,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from ops.training.step import COMM, COMPUTE
 from sim.units import fmt_time, ms
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson
 
-MACHINE = Request(machine="switch:ranks=4,bandwidth=10GBps")
+MACHINE = Plan(machine="switch:ranks=4,bandwidth=10GBps")
 
 
-def _program(progress: str, tests: int, machine: Request = MACHINE) -> TrainingRequest:
+def _program(progress: str, tests: int, machine: Plan = MACHINE) -> WorkloadPlan:
     settings = {"progress": progress, "tests": str(tests), "size": "8MiB", "compute": "5ms"}
-    return TrainingRequest("iallgather", tuple(settings.items()), machine)
+    return WorkloadPlan("iallgather", tuple(settings.items()), machine)
 
 
 def _trials(ranks: int) -> LessonStep:
     """The program with no test, with one, and so on to as many as the ring has messages."""
-    tried = [
-        _program("calls", tests, Request(machine=f"switch:ranks={ranks},bandwidth=10GBps")) for tests in range(ranks)
-    ]
+    tried = [_program("calls", tests, Plan(machine=f"switch:ranks={ranks},bandwidth=10GBps")) for tests in range(ranks)]
     return LessonStep(tried[0], Ask(_enough, facts=_facts), beside=tuple(tried[1:]), before=0.1, rows=1)
 
 

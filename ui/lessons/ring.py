@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.units import MiB
 from ui.lessons import Ask, LessonStep, lesson, ranks, ratio, sent, times
-from ui.scene.holders import holders
+from ui.plan.holders import holders
 
 N = 8
-RING = Request(algorithm="allreduce.ring", machine=f"switch:ranks={N}", size="64MiB")
+RING = Plan(algorithm="allreduce.ring", machine=f"switch:ranks={N}", size="64MiB")
 
 
 @lesson(order=20)
@@ -27,9 +27,9 @@ def ring() -> Iterator[LessonStep]:
     few, many = (
         replace(RING, machine=f"switch:ranks={n}", size=size) for n, size in ((N // 2, "32MiB"), (2 * N, "16MiB"))
     )
-    yield replace(sums, again=(replace(sums, scene=few), replace(sums, scene=many)))
+    yield replace(sums, again=(replace(sums, plan=few), replace(sums, plan=many)))
     yield LessonStep(RING, Ask(lambda runs: 100 * runs[0].bound / runs[0].time, within=0.1, unit="%"), view="time")
-    double = Request(algorithm="allreduce.ring", machine=f"switch:ranks={2 * N}", size="64MiB")
+    double = Plan(algorithm="allreduce.ring", machine=f"switch:ranks={2 * N}", size="64MiB")
     yield LessonStep(
         replace(double, against=f"machine=switch:ranks={N}"),
         Ask(

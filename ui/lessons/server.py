@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
+from ops.plan import Plan
 from ui.lessons import Ask, LessonStep, busiest, lesson, ratio, times
 
-SERVER = Request(algorithm="allreduce.linear", machine="switch:ranks=8", size="64MiB")
+SERVER = Plan(algorithm="allreduce.linear", machine="switch:ranks=8", size="64MiB")
 BOTH = replace(SERVER, against="algorithm=allreduce.ring")
 
 
@@ -22,7 +22,7 @@ def server() -> Iterator[LessonStep]:
             facts=lambda runs: {"times": ratio(runs)},
         ),
     )
-    yield replace(beside, again=(replace(beside, scene=replace(BOTH, machine="switch:ranks=4")),))
+    yield replace(beside, again=(replace(beside, plan=replace(BOTH, machine="switch:ranks=4")),))
     yield LessonStep(
         replace(SERVER, machine="switch:ranks=16", against="machine=switch:ranks=8"),
         Ask(

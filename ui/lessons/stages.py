@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from sim.units import GB
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson
 
-MACHINE = Request(machine="switch:ranks=4,bandwidth=25GBps")
+MACHINE = Plan(machine="switch:ranks=4,bandwidth=25GBps")
 
 
-def _stage(number: int, machine: Request = MACHINE) -> TrainingRequest:
-    return TrainingRequest("zero", (("stage", str(number)), ("model", "gpt2_xl")), machine)
+def _stage(number: int, machine: Plan = MACHINE) -> WorkloadPlan:
+    return WorkloadPlan("zero", (("stage", str(number)), ("model", "gpt2_xl")), machine)
 
 
 def _state(runs: TrainingRuns) -> float:
@@ -43,7 +43,7 @@ def stages() -> Iterator[LessonStep]:
     yield LessonStep(_stage(0), ask, before=0.0, rows=1, memory=True)
     yield LessonStep(_stage(1), ask, beside=(_stage(0),), before=0.0, rows=1, memory=True)
     third = LessonStep(_stage(3), ask, beside=(_stage(0),), before=0.0, rows=1, memory=True)
-    more = Request(machine="switch:ranks=8,bandwidth=25GBps")
-    yield replace(third, again=(replace(third, scene=_stage(3, more), beside=(_stage(0, more),)),))
+    more = Plan(machine="switch:ranks=8,bandwidth=25GBps")
+    yield replace(third, again=(replace(third, plan=_stage(3, more), beside=(_stage(0, more),)),))
     volume = Ask(lambda runs: float(runs[0].facts["volume_in_models"]), within=0.05, facts=_facts)
     yield LessonStep(_stage(3), volume, beside=(_stage(2),), before=0.0, rows=1, memory=True)

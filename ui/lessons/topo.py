@@ -5,13 +5,13 @@ from dataclasses import replace
 from itertools import pairwise
 from textwrap import dedent
 
-from ops.request import Request
-from ops.request.examples import example_captures
+from ops.plan import Plan
+from ops.plan.examples import example_captures
 from ui.lessons import Ask, LessonStep, Runs, lesson
 
 TEXT = example_captures()["dgx-1v"]
 TABLE = dedent(TEXT.split("\n\n")[0])
-BOX = Request(algorithm="allreduce.ring", capture=TEXT, size="64MiB")
+BOX = Plan(algorithm="allreduce.ring", capture=TEXT, size="64MiB")
 GPUS = [f"GPU{k}" for k in range(8)]
 HOPS = ("GPU1 → GPU2", "GPU3 → GPU4", "GPU5 → GPU6")
 NICS = [f"mlx5_{k}" for k in range(4)]

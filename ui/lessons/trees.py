@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ops.request import Request
+from ops.plan import Plan
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
-from ui.scene.holders import holders
+from ui.plan.holders import holders
 
 N, ROUNDS = 16, 3
-TREE = Request(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")
+TREE = Plan(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")
 PIPE = "algorithm=broadcast.chain&settings=segments=64"
 PAIR = ("broadcast.binomial", "broadcast.chain")
 DOUBLE = ("allreduce.ring", "allreduce.double_binary_tree")
@@ -28,7 +28,7 @@ def trees() -> Iterator[LessonStep]:
         view="shape",
     )
     rounds = LessonStep(TREE, Ask(lambda runs: float(runs[0].breakdown.messages)), view="time")
-    yield replace(rounds, again=(replace(rounds, scene=replace(TREE, machine=f"switch:ranks={4 * N}")),))
+    yield replace(rounds, again=(replace(rounds, plan=replace(TREE, machine=f"switch:ranks={4 * N}")),))
     yield LessonStep(
         replace(TREE, against=PIPE),
         Ask(fastest(PAIR), PAIR, facts=lambda runs: {"times": max(ratio(runs), 1 / ratio(runs))}),

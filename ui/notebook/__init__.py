@@ -34,11 +34,11 @@ def show(
 
     | `what` | shows |
     |---|---|
-    | a trace, an outcome or a request | the player; a request brings the runs beside it |
+    | a trace, an outcome or a plan | the player; a plan brings the runs beside it |
     | a list of these, or a mapping of names to them | up to four on one clock |
     | a grid, rows of a sweep, their map of winners, or `TABLE.parquet` | the map; `cell` is the one that is chosen |
-    | a training step or a request of one | its timeline |
-    | a link of the dashboard, or a file (a scenario, a kept run) | what the page shows |
+    | a training step or a plan of one | its timeline |
+    | a link of the dashboard, or a file (a plan, a kept run) | what the page shows |
 
     `time` is in seconds from the run's beginning, `height` in pixels. Raises InputError for what cannot be shown, and
     ImportError where anywidget is missing.

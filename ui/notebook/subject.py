@@ -11,11 +11,11 @@ from ops.lab.cells import Row
 from ops.lab.grid import Grid
 from ops.lab.journal import SCHEMA, read_table
 from ops.lab.winners import WinnerMap, results, winner_map
-from ops.request import PreparedRun, Request, training
-from ops.request.link import from_link, to_link
-from ops.request.notation import MOST, beside
-from ops.request.scenario import from_yaml
-from ops.request.training import TrainingRequest
+from ops.plan import Plan, PreparedRun, training
+from ops.plan.link import from_link, to_link
+from ops.plan.notation import MOST, beside
+from ops.plan.plan_file import from_yaml
+from ops.plan.training import WorkloadPlan
 from ops.run import Run
 from ops.run.part import FULL, shown
 from ops.training.step import TrainingStep
@@ -23,8 +23,8 @@ from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.trace import Trace, from_json
 from sim.units import fmt_size
+from ui.plan.picture import carried_out
 from ui.player.views import VIEWS
-from ui.scene.picture import carried_out
 from ui.text import languages
 
 Words = Mapping[str, str]
@@ -32,7 +32,7 @@ Words = Mapping[str, str]
 NONE: Words = {}
 CELLS = 2000
 """Runs of a grid that a notebook waits for."""
-KINDS = "a trace, an outcome, a request, several of these, a grid or its rows, a training step, a link or a file"
+KINDS = "a trace, an outcome, a plan, several of these, a grid or its rows, a training step, a link or a file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +81,9 @@ def _of(what: Any) -> Subject:
             return _of(_swept(what))
         case TrainingStep():
             return Trained(what)
-        case TrainingRequest():
+        case WorkloadPlan():
             return Trained(what.run(), {"page": "train"} | training.to_query(what))
-        case Request() | Trace() | Run() | PreparedRun():
+        case Plan() | Trace() | Run() | PreparedRun():
             return _played({"": what})
         case Mapping() if what:
             return _played({str(name): run for name, run in what.items()})
@@ -103,7 +103,7 @@ def _swept(grid: Grid) -> list[Row]:
 
 
 def _played(runs: Mapping[Any, Any]) -> Played:
-    """Runs by their names; what are numbers, and names of requests with others beside them, are found out."""
+    """Runs by their names; what are numbers, and names of plans with others beside them, are found out."""
     every = [(name, part) for name, run in runs.items() for part in _with_others(run)]
     if len(every) > MOST + 1:
         raise InputError(f"{len(every)} runs do not fit beside each other: show {MOST + 1} at most")
@@ -116,7 +116,7 @@ def _played(runs: Mapping[Any, Any]) -> Played:
 
 
 def _with_others(run: Any) -> list[Any]:
-    return [replace(run, against=""), *run.others()] if isinstance(run, Request) else [run]
+    return [replace(run, against=""), *run.others()] if isinstance(run, Plan) else [run]
 
 
 def _trace(run: Any) -> Trace:
@@ -127,7 +127,7 @@ def _trace(run: Any) -> Trace:
                 return run
             case Run():
                 return shown(run)
-            case Request():
+            case Plan():
                 return shown(carried_out(run))
             case PreparedRun():
                 return shown(run.run(history=True, written=FULL))
@@ -135,7 +135,7 @@ def _trace(run: Any) -> Trace:
         if not isinstance(error.trace, Trace):
             raise
         return error.trace
-    raise InputError(f"{type(run).__name__} is no run: give traces, outcomes or requests")
+    raise InputError(f"{type(run).__name__} is no run: give traces, outcomes or plans")
 
 
 def _titles(traces: Sequence[Trace]) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def _titles(traces: Sequence[Trace]) -> tuple[str, ...]:
     if len(traces) == 1:
         return ("",)
     told_apart_by = [
-        (t.schedule.name, t.topology.name, f"{t.schedule.n} ranks", fmt_size(t.size), "; ".join(map(str, t.troubles)))
+        (t.schedule.name, t.topology.name, f"{t.schedule.n} ranks", fmt_size(t.size), "; ".join(map(str, t.faults)))
         for t in traces
     ]
     columns = [column for column in zip(*told_apart_by, strict=True) if len(set(column)) > 1]
@@ -154,15 +154,15 @@ def _titles(traces: Sequence[Trace]) -> tuple[str, ...]:
 
 def _link(runs: Sequence[Any]) -> Words:
     """The link to runs in words, or to one that is short enough to be in the link itself; else nothing."""
-    requests = [run.request if isinstance(run, PreparedRun) else run for run in runs]
-    if all(isinstance(run, Request) and not run.python for run in requests):
-        first, *others = requests
+    plans = [run.plan if isinstance(run, PreparedRun) else run for run in runs]
+    if all(isinstance(run, Plan) and not run.python for run in plans):
+        first, *others = plans
         if not others:
             return to_link(first)
         return to_link(replace(first, against=beside([other.kept_beside() for other in others])))
     if len(runs) > 1:
         return {}
-    return to_link(Request(schedule=_trace(runs[0]).to_json()))
+    return to_link(Plan(schedule=_trace(runs[0]).to_json()))
 
 
 def _of_link(text: str) -> tuple[Subject, Words]:
@@ -188,7 +188,7 @@ def _check(words: Words) -> None:
 
 
 def _of_file(name: str) -> Any:
-    """What a file holds: a scenario, a training step in words, a kept run, or rows of a sweep. Raises InputError."""
+    """What a file holds: a plan, a training step in words, a kept run, or rows of a sweep. Raises InputError."""
     path = Path(name)
     if path.suffix == ".parquet":
         return read_table(path).select(SCHEMA.names).to_pylist()

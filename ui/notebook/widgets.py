@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 from IPython import get_ipython
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError
 from sim.trace import Trace
 from sim.units import fmt_size, fmt_time
@@ -207,15 +207,15 @@ class MapWidget(Shown):
         return self._mapped.winners.winner(self.cell["ranks"], self.cell["bytes"]) if self.cell else ""
 
     @property
-    def request(self) -> Request:
+    def plan(self) -> Plan:
         """The winner's run in the cell that is chosen, to be shown. Raises InputError where none is."""
         if not self.winner:
             raise InputError("no cell with a winner is chosen: click one, or set cell={'ranks': …, 'bytes': …}")
         place = {"ranks": self.cell["ranks"], "size_bytes": self.cell["bytes"]}
         for row in self._mapped.rows:
-            plain = Request(machine=str(row["machine"]), network=str(row.get("network") or "")).of(self.winner)
+            plain = Plan(machine=str(row["machine"]), network=str(row.get("network") or "")).of(self.winner)
             if all(row[key] == value for key, value in place.items()) and row["algorithm"] == plain.algorithm:
-                return Request(
+                return Plan(
                     plain.algorithm, plain.machine, network=plain.network, settings=plain.settings,
                     ranks=place["ranks"], size=str(place["size_bytes"]),
                 )  # fmt: skip

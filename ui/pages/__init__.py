@@ -43,14 +43,14 @@ def go(name: str) -> None:
 
 
 def leave(name: str) -> None:
-    """Make the address name another page, in the same language; the stage with the scene that stands there."""
+    """Make the address name another page, in the same language; the stage with the plan that stands there."""
     import streamlit as st
 
     from ui import address
 
-    scene = st.session_state.get("scene") if name == first() else None
-    _turn_to({"page": name} if name != first() else address.words_of(scene) if scene else {})
-    address.stands_for(scene)
+    plan = st.session_state.get("plan") if name == first() else None
+    _turn_to({"page": name} if name != first() else address.words_of(plan) if plan else {})
+    address.stands_for(plan)
 
 
 def visit(words: Mapping[str, str]) -> None:

@@ -9,8 +9,8 @@ import streamlit as st
 
 from ops.formats import write_schedule
 from ops.ladder import TASKS, LadderTask, ladder
-from ops.request import Request
-from ops.request.link import from_link
+from ops.plan import Plan
+from ops.plan.link import from_link
 from ops.sketch import Sketch, collectives, columns_of, written, written_columns
 from ops.sketch.as_python import as_python
 from sim.base.numbers import whole
@@ -48,7 +48,7 @@ class HandDrawing:
 
     task: str
     sketch: Sketch
-    machine: Request = field(default_factory=lambda: Request(machine=MACHINES[0].format(n=4), size="4MB"))
+    machine: Plan = field(default_factory=lambda: Plan(machine=MACHINES[0].format(n=4), size="4MB"))
 
     @property
     def document(self) -> str:
@@ -106,8 +106,8 @@ def from_query(words: Mapping[str, str]) -> HandDrawing:
         drawing = of_task(task)
     else:
         ranks, pieces, root = (_whole(words, key, usual) for key, usual in (("ranks", 4), ("pieces", 1), ("root", 0)))
-        request = from_link({key: words[key] for key in ("machine", "edits", "size") if key in words})
-        drawing = HandDrawing(OWN, Sketch(words["collective"], ranks, pieces, root), request)
+        plan = from_link({key: words[key] for key in ("machine", "edits", "size") if key in words})
+        drawing = HandDrawing(OWN, Sketch(words["collective"], ranks, pieces, root), plan)
         _check(drawing)
     try:
         return replace(drawing, sketch=drawing.sketch.with_columns(columns_of(steps)))
@@ -275,8 +275,8 @@ def _take_away(drawing: HandDrawing, *, right: bool) -> None:
     sketch = drawing.sketch
     with st.container(horizontal=True, gap="small"):
         if st.button(tell("build.watch"), icon=":material/play_circle:", disabled=not any(sketch.columns), key="watch"):
-            scene = replace(drawing.machine, schedule=written(sketch), schedule_name="sketch")
-            past.restore(scene)
+            plan = replace(drawing.machine, schedule=written(sketch), schedule_name="sketch")
+            past.restore(plan)
             go("stage")
         name = f"{sketch.collective}-{sketch.ranks}"
         python, text = partial(as_python, sketch), partial(written, sketch)
@@ -293,5 +293,5 @@ def _take_away(drawing: HandDrawing, *, right: bool) -> None:
     st.caption(tell("build.link"))
 
 
-def _as_xml(sketch: Sketch, machine: Request) -> str:
+def _as_xml(sketch: Sketch, machine: Plan) -> str:
     return write_schedule(sketch.schedule(), "msccl_xml", machine=machine.topology())

@@ -1,11 +1,11 @@
-"""The gallery: every scene with a small picture, by what leads to it; a click opens it on the stage."""
+"""The gallery: every example with a small picture, by what leads to it; a click opens it on the stage."""
 
 import streamlit as st
 
 from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
+from ui.plan.gallery import GROUPS, Exhibit, exhibits
 from ui.refusals import retold
-from ui.scene.gallery import GROUPS, Exhibit, exhibits
 from ui.text import plain, spoken, tell
 from ui.widgets.past import restore
 from ui.widgets.take_away import ways
@@ -19,35 +19,35 @@ ACROSS = 4
 def gallery() -> None:
     """Draw the page once."""
     every = exhibits()
-    st.title(tell("scenes.title"), anchor=False)
-    st.caption(tell("scenes.intro", count=len(every)))
+    st.title(tell("examples.title"), anchor=False)
+    st.caption(tell("examples.intro", count=len(every)))
     group = st.segmented_control(
-        tell("scenes.title"),
+        tell("examples.title"),
         list(GROUPS),
         default=GROUPS[0],
-        format_func=lambda name: tell(f"scenes.{name}"),
+        format_func=lambda name: tell(f"examples.{name}"),
         required=True,
         label_visibility="collapsed",
         key="gallery_group",
     )
-    scenes = [exhibit for exhibit in every if exhibit.group == group]
-    for at in range(0, len(scenes), ACROSS):
-        for column, exhibit in zip(st.columns(ACROSS), scenes[at : at + ACROSS], strict=False):
+    examples = [exhibit for exhibit in every if exhibit.group == group]
+    for at in range(0, len(examples), ACROSS):
+        for column, exhibit in zip(st.columns(ACROSS), examples[at : at + ACROSS], strict=False):
             with column.container(border=True):
                 _card(exhibit)
 
 
 def _card(exhibit: Exhibit) -> None:
-    """A scene's name, which opens it, and its picture."""
+    """An example's name, which opens it, and its picture."""
     title = plain(exhibit.title(spoken()))
     st.button(title, key=f"exhibit_{exhibit.name}", on_click=_open, args=(exhibit,), type="tertiary", width="stretch")
     try:
-        st.image(ask(tasks.small_picture, exhibit.scene, exhibit.view), alt=title, width="stretch")
+        st.image(ask(tasks.small_picture, exhibit.plan, exhibit.view), alt=title, width="stretch")
     except (InputError, StalledError) as error:
         st.caption(plain(retold(error)))
     ways(exhibit)
 
 
 def _open(exhibit: Exhibit) -> None:
-    restore(exhibit.scene, exhibit.view)
+    restore(exhibit.plan, exhibit.view)
     leave(first())

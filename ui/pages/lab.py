@@ -10,8 +10,8 @@ from ops.lab.cells import Row
 from ops.lab.grid import OWN, Grid, split
 from ops.lab.winners import WinnerMap, named, winner_map
 from ops.libraries import LIBRARIES
-from ops.request import Request
-from ops.request.notation import algorithm_spec, size_word
+from ops.plan import Plan
+from ops.plan.notation import algorithm_spec, size_word
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES, build
 from sim.topology.networks import NETWORKS
@@ -19,8 +19,8 @@ from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
 from ui.charts import kept
 from ui.pages import go, page
+from ui.plan.machines import able_on
 from ui.refusals import retold
-from ui.scene.machines import able_on
 from ui.text import plain, tell
 from ui.widgets import past
 from ui.widgets.parameter import fresh
@@ -61,18 +61,16 @@ class Question:
         return [spec.strip() for spec in self.machines.split(BETWEEN) if spec.strip()]
 
     @property
-    def clusters(self) -> list[Request]:
-        """Every machine on every network, as requests that lack what runs there. Raises InputError."""
+    def clusters(self) -> list[Plan]:
+        """Every machine on every network, as plans that lack what runs there. Raises InputError."""
         if not self.specs:
             raise InputError("no machine is named: choose one or more, or type one like torus:dims=4x4")
         networks = ["" if name == OWN else name for name in split(self.networks) or [OWN]]
         return list(
-            dict.fromkeys(
-                Request("", machine, network=network, size="") for machine in self.specs for network in networks
-            )
+            dict.fromkeys(Plan("", machine, network=network, size="") for machine in self.specs for network in networks)
         )
 
-    def grid(self, cluster: Request) -> Grid:
+    def grid(self, cluster: Plan) -> Grid:
         """What is asked of one machine on one network. Raises InputError."""
         names = [
             f"{name}.{self.collective}" if name in LIBRARIES else f"{self.collective}.{name}"
@@ -111,7 +109,7 @@ def lab() -> None:
             _show(k, cluster, rows, winners)
 
 
-def _answers(question: Question) -> dict[Request, tuple[list[Row], WinnerMap]]:
+def _answers(question: Question) -> dict[Plan, tuple[list[Row], WinnerMap]]:
     """The rows and the map of every machine on every network. Raises InputError."""
     answers = {cluster: _answer(question.grid(cluster)) for cluster in question.clusters}
     return {cluster: (rows, winner_map(rows)) for cluster, rows in answers.items()}
@@ -140,7 +138,7 @@ def _form(question: Question) -> Question:
     of_collective = [entry.name for entry in ALGORITHMS.values() if entry.collective.name == collective]
     served_here = {*(name.partition(".")[2] for name in of_collective), *LIBRARIES}
     listed = [name for name in split(question.algorithms) if algorithm_spec(name)[0] in served_here]
-    clusters = [Request(machine=spec) for spec in question.specs]
+    clusters = [Plan(machine=spec) for spec in question.specs]
     names = [*(name.partition(".")[2] for name in able_on(clusters, of_collective)), *LIBRARIES]
     specs = question.specs
     with st.form("lab", border=True):
@@ -193,7 +191,7 @@ def _depart(question: Question) -> None:
 
 
 @st.cache_resource
-def _kept() -> dict[tuple[Request, ...], list[Row]]:
+def _kept() -> dict[tuple[Plan, ...], list[Row]]:
     return {}
 
 
@@ -216,7 +214,7 @@ def _answer(grid: Grid) -> list[Row]:
     return answers[key]
 
 
-def _show(k: int, cluster: Request, rows: Sequence[Row], winners: WinnerMap) -> None:
+def _show(k: int, cluster: Plan, rows: Sequence[Row], winners: WinnerMap) -> None:
     """One machine's map, curves, table and links, on one network."""
     from ui.charts import lab_charts  # what it draws with takes a second to load, which no other page need wait for
 
@@ -251,7 +249,7 @@ def _show(k: int, cluster: Request, rows: Sequence[Row], winners: WinnerMap) -> 
     _links(k, cluster, winners)
 
 
-def _exact(k: int, cluster: Request, winners: WinnerMap) -> None:
+def _exact(k: int, cluster: Plan, winners: WinnerMap) -> None:
     """The sizes at which the winner changes, for every number of ranks, when they are asked for."""
     if len(winners.sizes) < 2 or not st.toggle(
         tell("page.lab.exact"), key=f"lab_exact_{k}", help=tell("page.lab.exact.help")
@@ -270,15 +268,15 @@ def _exact(k: int, cluster: Request, winners: WinnerMap) -> None:
     st.markdown("\n".join(lines))
 
 
-def _open(cluster: Request, algorithm: str, ranks: int, size: int) -> None:
+def _open(cluster: Plan, algorithm: str, ranks: int, size: int) -> None:
     """Go to the stage with a run."""
-    request = replace(cluster, size=size_word(size))
-    whole = request.topology().n == ranks
-    past.restore(replace(request, ranks=0 if whole else ranks).of(algorithm))
+    plan = replace(cluster, size=size_word(size))
+    whole = plan.topology().n == ranks
+    past.restore(replace(plan, ranks=0 if whole else ranks).of(algorithm))
     go("stage")
 
 
-def _table(k: int, cluster: Request, rows: Sequence[Row]) -> None:
+def _table(k: int, cluster: Plan, rows: Sequence[Row]) -> None:
     with st.expander(tell("page.lab.table", count=len(rows))):
         st.caption(tell("page.lab.table.click"))
         data = [
@@ -301,7 +299,7 @@ def _table(k: int, cluster: Request, rows: Sequence[Row]) -> None:
                 _open(cluster, named(rows[at]), rows[at]["ranks"], rows[at]["size_bytes"])
 
 
-def _links(k: int, cluster: Request, winners: WinnerMap) -> None:
+def _links(k: int, cluster: Plan, winners: WinnerMap) -> None:
     """Which links matter to one run, and what losing one costs."""
     with st.expander(tell("page.lab.links")):
         left, middle, right = st.columns(3)
@@ -320,9 +318,9 @@ def _links(k: int, cluster: Request, winners: WinnerMap) -> None:
         is_tried = right.toggle(tell("page.lab.links.show"), key=f"lab_links_{k}", help=tell("page.lab.links.help"))
         if not is_tried or name is None:
             return
-        request = replace(cluster, ranks=winners.ranks[-1], size=size_word(size)).of(name)
+        plan = replace(cluster, ranks=winners.ranks[-1], size=size_word(size)).of(name)
         try:
-            links = ask(tasks.links_that_matter, request)
+            links = ask(tasks.links_that_matter, plan)
         except (InputError, StalledError) as error:
             st.error(plain(retold(error)), icon=":material/error:")
             return

@@ -1,11 +1,11 @@
-"""Lessons: a scene, a question to answer before the motion, and the motion as the answer."""
+"""Lessons: a plan, a question to answer before the motion, and the motion as the answer."""
 
 from typing import Literal
 
 import streamlit as st
 
 from ops.collectives import table
-from ops.request import Request
+from ops.plan import Plan
 from sim.base.numbers import whole
 from ui import address
 from ui.learning import keeping, shown
@@ -41,7 +41,7 @@ def learn() -> None:
             _ask_again(lesson)
     left, right = st.columns([1, 2], gap="medium")  # the question and what it is about, side by side
     with left:
-        st.markdown(_scene(exercise) if turn else exercise.text("", exercise.step.text or lesson.about))
+        st.markdown(_plan(exercise) if turn else exercise.text("", exercise.step.text or lesson.about))
         verdict = question(exercise, exercise.step.ask) if exercise.step.ask else None
         _back(lesson) if turn else _walk(exercise)
     with right:
@@ -57,7 +57,7 @@ def learn() -> None:
 def _question(lesson: Lesson, number: int, turn: int) -> Exercise:
     """The step with its runs and what can be told of them."""
     step = step_of(lesson.name, number, turn)
-    runs = outcomes(step.scenes)
+    runs = outcomes(step.plans)
     return Exercise(lesson, number, turn, step, runs, figures(runs) | dict(step.ask.facts(runs) if step.ask else {}))
 
 
@@ -105,7 +105,7 @@ def _aloud(exercise: Exercise, *, answered: bool) -> None:
         say_aloud(*shown.sentences(exercise))
         return
     place = tell("page.learn.step", step=exercise.number, steps=len(lesson.steps))
-    text = _scene(exercise) if exercise.turn else exercise.text("", step.text or lesson.about)
+    text = _plan(exercise) if exercise.turn else exercise.text("", step.text or lesson.about)
     say_aloud(f"{place}.", text, exercise.text(".ask", step.ask.question) if step.ask else "")
 
 
@@ -151,15 +151,15 @@ def _back(lesson: Lesson) -> None:
         _to(name, number)
 
 
-def _scene(exercise: Exercise) -> str:
+def _plan(exercise: Exercise) -> str:
     """What runs this time, in words."""
-    scene = exercise.step.scene
-    if isinstance(scene, Request):
-        parts = [scene.algorithm, scene.machine if not scene.capture else "", scene.counts or scene.size, scene.trouble]
+    plan = exercise.step.plan
+    if isinstance(plan, Plan):
+        parts = [plan.algorithm, plan.machine if not plan.capture else "", plan.counts or plan.size, plan.fault]
     else:
-        settings = [f"{key}={word}" for key, word in scene.settings if len(word) < SHOWN]
-        parts = [scene.workload, scene.machine.machine, *settings]
-    return tell("page.learn.again.scene", scene=" · ".join(f"`{part}`" for part in parts if part))
+        settings = [f"{key}={word}" for key, word in plan.settings if len(word) < SHOWN]
+        parts = [plan.workload, plan.machine.machine, *settings]
+    return tell("page.learn.again.plan", plan=" · ".join(f"`{part}`" for part in parts if part))
 
 
 def _to(lesson: str, number: int, turn: int = 0) -> None:

@@ -8,7 +8,7 @@ from ops.libraries.nccl.layers import LARGE
 from ops.measured.accuracy import Cell, MeasuredRun, cells, published
 from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
-from ops.request import Request
+from ops.plan import Plan
 from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.units import fmt_share, fmt_size, fmt_time
@@ -67,15 +67,15 @@ def measured() -> None:
         _clock(more)
 
 
-def _machine() -> str | Request:
-    """Where it was measured: a machine's spec, empty if the output shall tell, or the scene whose machine it was."""
-    scene: Request | None = st.session_state.get("scene")
-    own = (scene.capture_name or scene.machine) if scene else ""
+def _machine() -> str | Plan:
+    """Where it was measured: a machine's spec, empty if the output shall tell, or the plan whose machine it was."""
+    plan: Plan | None = st.session_state.get("plan")
+    own = (plan.capture_name or plan.machine) if plan else ""
     spec = st.text_input(
         tell("page.measured.machine"), key="measured_machine", placeholder="dgx_a100:hosts=2", max_chars=200
     )
-    if scene and own and st.checkbox(tell("page.measured.stage", name=plain(own)), key="measured_on_stage"):
-        return scene
+    if plan and own and st.checkbox(tell("page.measured.stage", name=plain(own)), key="measured_on_stage"):
+        return plan
     return spec.strip()
 
 
@@ -112,7 +112,7 @@ def _refuse_nothing(text: str, message: str, name: str) -> None:
         raise InputError(tell(message, name=name))
 
 
-def _show(text: str, name: str, machine: str | Request, ranks: int) -> Sequence[MeasuredRun]:
+def _show(text: str, name: str, machine: str | Plan, ranks: int) -> Sequence[MeasuredRun]:
     """Every table: its machine, the curves, the numbers, what was left out; as runs.
 
     Raises InputError and StalledError before anything is drawn.

@@ -7,10 +7,10 @@ from functools import partial
 import streamlit as st
 
 from ops import ALGORITHMS
-from ops.request import Request
-from ops.request.library_choice import library_of
-from ops.request.link import LONGEST, PLACE
-from ops.request.scenario import to_yaml
+from ops.plan import Plan
+from ops.plan.library_choice import library_of
+from ops.plan.link import LONGEST, PLACE
+from ops.plan.plan_file import to_yaml
 from sim.errors import InputError, StalledError
 from sim.formats import write_topology
 from sim.machines import MACHINES
@@ -22,13 +22,13 @@ from ui import address
 from ui.drawer import ahead, fork, form
 from ui.files.exports import EXPORTS
 from ui.pages import page
+from ui.plan import picture
+from ui.plan.beginning import LONGEST_WORD, beginning_of, explaining
+from ui.plan.machines import format_of, machine_of
+from ui.plan.picture import STALLED, Picture
 from ui.player import component
 from ui.player.views import VIEWS
 from ui.refusals import retold
-from ui.scene import picture
-from ui.scene.beginning import LONGEST_WORD, beginning_of, explaining
-from ui.scene.machines import format_of, machine_of
-from ui.scene.picture import STALLED, Picture
 from ui.share import offer, take_away
 from ui.story import visit as story
 from ui.text import plain, spoken
@@ -51,77 +51,75 @@ def stage() -> None:
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
     if st.context.is_embedded:
-        if not problem:  # which would be hidden by a picture that fills its frame, and of another scene
-            _embedded(st.session_state.scene)
+        if not problem:  # which would be hidden by a picture that fills its frame, and of another plan
+            _embedded(st.session_state.plan)
         return
-    runs = _run_at_once(st.session_state.scene)
+    runs = _run_at_once(st.session_state.plan)
     with st.sidebar:
         st.markdown(f"**{_say('page.title')}**")
         st.caption(_say("page.tagline"))
-        scene, topology = form.choose(is_run=bool(runs))
+        plan, topology = form.choose(is_run=bool(runs))
     if topology is not None and topology.n < 2:
-        title.without_a_run(scene, topology)
+        title.without_a_run(plan, topology)
         _machine_panel(topology)
         return
     heading = st.container()
-    scene, topology, runs = _shown(scene, topology, runs)
+    plan, topology, runs = _shown(plan, topology, runs)
     with heading:
-        _heading(scene, runs[0][1])
+        _heading(plan, runs[0][1])
         questions.answer(runs)
-    above = st.container(key="diagnosis") if scene.capture else None
-    _stage(scene, runs)
+    above = st.container(key="diagnosis") if plan.capture else None
+    _stage(plan, runs)
     if above is not None:
         with above:  # after the picture, which need not wait for it
-            diagnosis.show(scene, topology)
+            diagnosis.show(plan, topology)
     _figures(runs[0][1])
     compare.show(runs)
-    _below(scene, topology, runs[0][1])
+    _below(plan, topology, runs[0][1])
 
 
-def _run_at_once(scene: Request) -> list[compare.Run]:
-    """The runs of a scene that needs no form; none where one has to say what is wrong with it."""
+def _run_at_once(plan: Plan) -> list[compare.Run]:
+    """The runs of a plan that needs no form; none where one has to say what is wrong with it."""
     with st.container():  # there whether or not anything is waited for, so that what follows keeps its place
         try:
-            if "stopped" in st.session_state or not form.is_skipped(scene):
+            if "stopped" in st.session_state or not form.is_skipped(plan):
                 return []
-            if scene.capture:
-                format_of(scene)  # what cannot be read in time is tried once, and not in each of its runs
-            machine_of(scene)
-            return [(request, compare.picture_of(request), name) for name, request in compare.titled(scene)]
+            if plan.capture:
+                format_of(plan)  # what cannot be read in time is tried once, and not in each of its runs
+            machine_of(plan)
+            return [(each, compare.picture_of(each), name) for name, each in compare.titled(plan)]
         except (InputError, StalledError):
             return []
 
 
-def _shown(
-    scene: Request, topology: Topology | None, runs: list[compare.Run]
-) -> tuple[Request, Topology, list[compare.Run]]:
-    """The scene as it was chosen, or where that cannot be shown the last one that could, and why above it."""
+def _shown(plan: Plan, topology: Topology | None, runs: list[compare.Run]) -> tuple[Plan, Topology, list[compare.Run]]:
+    """The plan as it was chosen, or where that cannot be shown the last one that could, and why above it."""
     with st.container():  # there whether or not anything is refused, so that the picture below stays the same one
-        runs = runs or (_carried_out(scene) if topology is not None else [])
+        runs = runs or (_carried_out(plan) if topology is not None else [])
         is_told = topology is not None and not runs  # what fields refused is mostly of the same cause, and beside them
         for reason in [] if is_told else st.session_state.refused:
             st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
         if topology is None or not runs:
-            scene = st.session_state.get("good", Request())
-            return scene, machine_of(scene), _carried_out(scene)
-    _depart(scene)
+            plan = st.session_state.get("good", Plan())
+            return plan, machine_of(plan), _carried_out(plan)
+    _depart(plan)
     ahead.allow(runs[0][1])
-    return scene, topology, runs
+    return plan, topology, runs
 
 
-def _embedded(scene: Request) -> None:
+def _embedded(plan: Plan) -> None:
     """For a slide or another page: the runs and nothing around them."""
-    runs = _carried_out(scene)
+    runs = _carried_out(plan)
     if runs:
-        _stage(scene, runs)
+        _stage(plan, runs)
 
 
-def _carried_out(scene: Request) -> list[compare.Run]:
-    """The scene's run and those beside it; what cannot be carried out is told and left out, its own above all."""
+def _carried_out(plan: Plan) -> list[compare.Run]:
+    """The plan's run and those beside it; what cannot be carried out is told and left out, its own above all."""
     runs: list[compare.Run] = []
-    for k, (name, request) in enumerate(compare.titled(scene)):
+    for k, (name, each) in enumerate(compare.titled(plan)):
         try:
-            runs.append((request, compare.picture_of(request), name))
+            runs.append((each, compare.picture_of(each), name))
         except (InputError, StalledError) as error:
             of_which = InputError(f"{name}: {error}") if k else error
             st.error(plain(str(of_which)), icon=":material/error:")
@@ -131,64 +129,64 @@ def _carried_out(scene: Request) -> list[compare.Run]:
 
 
 def _arrive() -> str:
-    """Take the scene and the player's place from the address, where it leads; returns what was wrong with it.
+    """Take the plan and the player's place from the address, where it leads; returns what was wrong with it.
 
-    That stands until another scene is chosen: the first picture of a visit is soon drawn again.
+    That stands until another plan is chosen: the first picture of a visit is soon drawn again.
     """
     state = st.session_state
-    if not state.pop("reread", False) and "scene" in state:
+    if not state.pop("reread", False) and "plan" in state:
         problem, instead = state.get("problem", ("", None))
-        if state.scene != instead:
+        if state.plan != instead:
             state.problem = problem, instead = "", None
         if state.get("came") and "stood" in state:
             state.start, state.view = state.stood
         return str(problem)
     words = address.words()
-    scene, problem = _named(words)
-    past.move_on(scene)
-    address.stands_for(scene)
+    plan, problem = _named(words)
+    past.move_on(plan)
+    address.stands_for(plan)
     (state.start, state.view, state.place), late = beginning_of(words)
     state.begun = state.get("begun", 0) + 1
     problem = problem or (retold(late) if late else "")
-    state.problem = problem, scene
+    state.problem = problem, plan
     return problem
 
 
-def _named(words: dict[str, str]) -> tuple[Request, str]:
-    """The scene that an address names, or the usual one and what is wrong."""
+def _named(words: dict[str, str]) -> tuple[Plan, str]:
+    """The plan that an address names, or the usual one and what is wrong."""
     try:
-        scene = address.scene_of(words)
-        if scene is None:
-            return Request(), _say("page.link.elsewhere", most=f"{LONGEST:,}")
-        scene.others()
-        if not library_of(scene.algorithm):
-            ALGORITHMS[scene.algorithm]
-        if not scene.capture:
-            MACHINES[parse_spec(scene.machine)[0]]
-        if scene.network:
-            machine_of(scene)
+        plan = address.plan_of(words)
+        if plan is None:
+            return Plan(), _say("page.link.elsewhere", most=f"{LONGEST:,}")
+        plan.others()
+        if not library_of(plan.algorithm):
+            ALGORITHMS[plan.algorithm]
+        if not plan.capture:
+            MACHINES[parse_spec(plan.machine)[0]]
+        if plan.network:
+            machine_of(plan)
     except InputError as error:
-        return Request(), retold(error)
-    return scene, ""
+        return Plan(), retold(error)
+    return plan, ""
 
 
-def _depart(scene: Request) -> None:
-    """Write the scene into the address."""
-    past.remember(scene)
-    address.write(address.words_of(scene), scene)
+def _depart(plan: Plan) -> None:
+    """Write the plan into the address."""
+    past.remember(plan)
+    address.write(address.words_of(plan), plan)
 
 
-def _heading(scene: Request, picture: Picture) -> None:
-    """What runs, as a sentence to choose in; scenes worth a look; and what is wrong with the run, if anything."""
+def _heading(plan: Plan, picture: Picture) -> None:
+    """What runs, as a sentence to choose in; examples; and what is wrong with the run, if anything."""
     with st.container(key="heading"):
         st.title(plain(picture.title), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
-        title.draw(scene, picture.machine)
+        title.draw(plan, picture.machine)
         with title.actions():
             questions.menu()
-            sidebar.scenarios()
-            compare.keep(scene)
-            offer.draw(scene, _place)
+            sidebar.examples()
+            compare.keep(plan)
+            offer.draw(plan, _place)
             past.undo()
     if picture.verdict == STALLED:
         st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
@@ -196,22 +194,22 @@ def _heading(scene: Request, picture: Picture) -> None:
         st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
 
 
-def _offer_file(scene: Request) -> None:
+def _offer_file(plan: Plan) -> None:
     """What no link can carry a file does, to be dropped on any page."""
-    with st.container(horizontal=True, vertical_alignment="center", key="long_scene"):
+    with st.container(horizontal=True, vertical_alignment="center", key="long_plan"):
         st.caption(_say("page.link.long", most=f"{LONGEST:,}"), width="content")
         st.download_button(
             _say("page.link.file"),
-            data=partial(_as_file, scene, _place()),
-            file_name=f"{picture.file_name(scene)}.yaml",
+            data=partial(_as_file, plan, _place()),
+            file_name=f"{picture.file_name(plan)}.yaml",
             mime=EXPORTS["yaml"].media,
             icon=":material/download:",
-            key="scene_file",
+            key="plan_file",
         )
 
 
-def _as_file(scene: Request, place: Mapping[str, str]) -> bytes:
-    return to_yaml(scene, place).encode()
+def _as_file(plan: Plan, place: Mapping[str, str]) -> bytes:
+    return to_yaml(plan, place).encode()
 
 
 def _place() -> dict[str, str]:
@@ -258,8 +256,8 @@ def _why(figure: str, picture: Picture) -> str:
     return _say(f"page.{figure}.help", **words)
 
 
-def _stage(scene: Request, runs: list[compare.Run]) -> None:
-    st.session_state.staged = fork.Staged(scene, runs)
+def _stage(plan: Plan, runs: list[compare.Run]) -> None:
+    st.session_state.staged = fork.Staged(plan, runs)
     _picture()
 
 
@@ -270,10 +268,10 @@ def _picture() -> None:
         fork.take()
     if story.ended() or state.pop("brushed", False):  # what is marked is the part of a film
         st.rerun()
-    scene, runs = state.staged
-    if address.length_of(scene) > LONGEST and not st.context.is_embedded:
-        _offer_file(scene)
-    usual = explaining(scene, (picture.shaped for _, picture, _ in runs))
+    plan, runs = state.staged
+    if address.length_of(plan) > LONGEST and not st.context.is_embedded:
+        _offer_file(plan)
+    usual = explaining(plan, (picture.shaped for _, picture, _ in runs))
     if state.view not in VIEWS:
         state.view = usual
     start = component.Start(
@@ -286,13 +284,13 @@ def _picture() -> None:
         is_linked=True,
     )
     state.keep = False
-    offers = [] if scene.is_kept else whatif.offers()
+    offers = [] if plan.is_kept else whatif.offers()
     player, memory = st.container(key="picture"), st.container()
     with memory:
         story.remember()
-    offered, fills = story.shown(scene), st.context.is_embedded and len(runs) == 1 + len(scene.others())
+    offered, fills = story.shown(plan), st.context.is_embedded and len(runs) == 1 + len(plan.others())
     more = {"offers": offers, "story": offered, "fills": fills, "turn": state.drawings}
-    more["future"] = ahead.asking(scene)
+    more["future"] = ahead.asking(plan)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:
         heard = lambda: story.hear(state[PLAYER].story)  # noqa: E731
@@ -318,30 +316,30 @@ def _forked() -> None:
         st.session_state.forked = spec
 
 
-def _below(scene: Request, topology: Topology, shown: Picture) -> None:
+def _below(plan: Plan, topology: Topology, shown: Picture) -> None:
     """The code, the machine, and files of a run that has ended."""
     code, machine = st.columns([1.3, 1])
     with code, st.expander(_say("page.code"), key="code_panel", on_change="rerun") as panel:
         if not panel.open:
             pass
-        elif scene.schedule:
+        elif plan.schedule:
             st.code(
-                scene.schedule[:LONGEST_CODE],
-                language="xml" if scene.schedule.lstrip()[:1] == "<" else None,
+                plan.schedule[:LONGEST_CODE],
+                language="xml" if plan.schedule.lstrip()[:1] == "<" else None,
                 wrap_lines=True,
             )
         else:
-            _code(scene, topology)
+            _code(plan, topology)
     with machine:
-        _machine_panel(topology, scene)
+        _machine_panel(topology, plan)
         if shown.verdict != STALLED:
             still = st.session_state.get(PLAYER)
-            take_away.draw(scene, shown.seconds, still, getattr(still, "view", st.session_state.view))
+            take_away.draw(plan, shown.seconds, still, getattr(still, "view", st.session_state.view))
 
 
-def _code(scene: Request, topology: Topology) -> None:
+def _code(plan: Plan, topology: Topology) -> None:
     """The algorithm's own lines, what they claim to cost with these parameters, and who knows it by which name."""
-    load = load_of(scene, topology)
+    load = load_of(plan, topology)
     algorithm = ALGORITHMS[load.name]
     st.code(algorithm.source, language="python", wrap_lines=True)
     if algorithm.cost is not None:
@@ -355,17 +353,17 @@ def _code(scene: Request, topology: Topology) -> None:
         st.markdown(f"{_say('page.reference')}: {algorithm.reference}")
 
 
-def _machine_panel(topology: Topology, scene: Request | None = None) -> None:
+def _machine_panel(topology: Topology, plan: Plan | None = None) -> None:
     with st.expander(_say("page.machine.panel"), key=f"machine_panel_{topology.name}", on_change="rerun") as panel:
         if not panel.open:  # what nobody looks at need not be sent
             return
         if topology.n <= 32:
             pairs = topology.pairs or pair_classes(topology)
             st.dataframe({a: [pairs[b].get(a, "X") for b in pairs] for a in pairs} | {"": list(pairs)}, hide_index=True)
-        if scene is not None and scene.edits:
+        if plan is not None and plan.edits:
             st.markdown(f"**{_say('page.differs')}**")
-            st.markdown("\n".join(f"- {plain(line)}" for line in read(reading.differences, scene)))
-        if scene is not None and not scene.is_kept:
+            st.markdown("\n".join(f"- {plain(line)}" for line in read(reading.differences, plan)))
+        if plan is not None and not plan.is_kept:
             text = partial(write_topology, topology, "ringside_yaml")
             st.download_button(_say("page.machine.yaml"), data=text, file_name="machine.yaml", key="machine_yaml")
         if topology.assumed:

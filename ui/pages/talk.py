@@ -9,9 +9,9 @@ import streamlit as st
 
 from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
+from ui.plan.beginning import instant_in
 from ui.player import component
 from ui.refusals import retold
-from ui.scene.beginning import instant_in
 from ui.share import talks
 from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
 from ui.talk.example import example
@@ -60,14 +60,14 @@ def _packed(own: Talk) -> list[PackedScene | None]:
     before: dict[Any, PackedScene] = state.get("talk_packed", {})
     now: dict[Any, PackedScene] = {}
     for number, entry in enumerate(own.scenes, 1):
-        key = entry.scene, entry.place.get("view", ""), own.language
+        key = entry.plan, entry.place.get("view", ""), own.language
         try:
             now[key] = before.get(key) or now.get(key) or ask(tasks.talk_scene, *key)
             pages.check(replace(entry, origin=""), now[key].time)
         except (InputError, StalledError) as error:
             st.error(plain(f"{number}. {entry.title}: {error}"), icon=":material/error:")
     state.talk_packed = now
-    return [now.get((entry.scene, entry.place.get("view", ""), own.language)) for entry in own.scenes]
+    return [now.get((entry.plan, entry.place.get("view", ""), own.language)) for entry in own.scenes]
 
 
 def _data(own: Talk, scenes: Sequence[PackedScene]) -> dict[str, Any]:
@@ -134,8 +134,8 @@ def _edit(own: Talk) -> None:
 
 
 def _called(entry: TalkScene) -> str:
-    scene = entry.scene
-    return entry.title or f"{scene.algorithm or tell('page.talk.schedule')} · {scene.machine}"
+    plan = entry.plan
+    return entry.title or f"{plan.algorithm or tell('page.talk.schedule')} · {plan.machine}"
 
 
 def _order(own: Talk, chosen: int) -> None:
@@ -152,7 +152,7 @@ def _order(own: Talk, chosen: int) -> None:
 
     def shown() -> None:
         entry = own.scenes[chosen]
-        restore(entry.scene, entry.place.get("view", ""), instant_in(entry.place) or 0.0, entry.place)
+        restore(entry.plan, entry.place.get("view", ""), instant_in(entry.place) or 0.0, entry.place)
         leave(first())
 
     with st.container(horizontal=True, gap="small", key="talk_order"):

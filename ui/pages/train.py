@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ops.request import Request
-from ops.request.link import to_link
-from ops.request.training import TrainingRequest, from_query, to_query, to_yaml
+from ops.plan import Plan
+from ops.plan.link import to_link
+from ops.plan.training import WorkloadPlan, from_query, to_query, to_yaml
 from ops.training.facts import is_table
 from ops.workloads import WORKLOADS, TrainingStep
 from sim.errors import InputError, StalledError
@@ -20,15 +20,15 @@ from ui import address
 from ui.charts import gaps, training
 from ui.files import step_page
 from ui.pages import page
+from ui.plan.machines import machine_of
 from ui.refusals import retold
-from ui.scene.machines import machine_of
 from ui.text import plain, spoken, tell
 from ui.widgets import playhead, sidebar
 from ui.widgets.parameter import field, refuse, usual
 from ui.workers import tasks
 from ui.workers.asking import ask
 
-FIRST = TrainingRequest(machine=Request(machine="switch:ranks=4,bandwidth=3GBps"))
+FIRST = WorkloadPlan(machine=Plan(machine="switch:ranks=4,bandwidth=3GBps"))
 """What the page opens with: a network where some communication stands in the open."""
 ROWS = 8
 """Ranks drawn at once."""
@@ -57,33 +57,33 @@ def train() -> None:
         place = st.container()
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
-    request, step = _shown(TrainingRequest(name, settings, machine) if topology is not None else None, place)
-    st.title(tell(f"train.name.{request.workload}"), anchor=False)
-    st.markdown(tell(f"train.about.{request.workload}"))
+    plan, step = _shown(WorkloadPlan(name, settings, machine) if topology is not None else None, place)
+    st.title(tell(f"train.name.{plan.workload}"), anchor=False)
+    st.markdown(tell(f"train.about.{plan.workload}"))
     _headline(step)
-    _timeline(step, request.machine)
+    _timeline(step, plan.machine)
     _facts(step)
-    _downloads(request, step)
+    _downloads(plan, step)
 
 
-def _shown(request: TrainingRequest | None, place: DeltaGenerator) -> tuple[TrainingRequest, TrainingStep]:
+def _shown(plan: WorkloadPlan | None, place: DeltaGenerator) -> tuple[WorkloadPlan, TrainingStep]:
     """The step that was chosen, or where there is none the last one that there was, and why above it."""
     state = st.session_state
     chosen = None
     try:
-        chosen = ask(tasks.step, request) if request is not None else None
+        chosen = ask(tasks.step, plan) if plan is not None else None
     except (InputError, StalledError) as error:
         with place:
             refuse(error)
     for reason in state.refused:
         st.warning(tell("page.stays", reason=plain(reason)), icon=":material/error:")
-    if chosen is not None and request is not None:
-        _depart(request)
-        state.train_good = request, chosen
-        return request, chosen
+    if chosen is not None and plan is not None:
+        _depart(plan)
+        state.train_good = plan, chosen
+        return plan, chosen
     if "train_good" not in state:
         state.train_good = FIRST, _first()
-    good: tuple[TrainingRequest, TrainingStep] = state.train_good
+    good: tuple[WorkloadPlan, TrainingStep] = state.train_good
     return good
 
 
@@ -97,7 +97,7 @@ def _first() -> TrainingStep:
 
 
 def _arrive() -> str:
-    """Take the request from the address, once per session; returns what was wrong with it."""
+    """Take the plan from the address, once per session; returns what was wrong with it."""
     state = st.session_state
     if "train" in state:
         return ""
@@ -106,12 +106,12 @@ def _arrive() -> str:
     if not st.query_params.keys() - {*address.FRAME}:
         return ""
     try:
-        request = from_query({key: st.query_params[key] for key in st.query_params})
-        machine_of(request.machine)
+        plan = from_query({key: st.query_params[key] for key in st.query_params})
+        machine_of(plan.machine)
     except InputError as error:
         return retold(error)
-    state.train = request
-    address.stands_for(request)
+    state.train = plan
+    address.stands_for(plan)
     return ""
 
 
@@ -129,7 +129,7 @@ def _choose_workload() -> str:
 
 def _choose_parameters(name: str) -> tuple[tuple[str, str], ...]:
     """The parameters that differ from the workload's own."""
-    before: TrainingRequest = st.session_state.train
+    before: WorkloadPlan = st.session_state.train
     entry, first = WORKLOADS[name], dict(before.settings) if name == before.workload else {}
     with st.expander(tell("train.parameters"), expanded=True):
         settings = {key: _field(p, first.get(key), name) for key, p in entry.params.items()}
@@ -146,10 +146,10 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
     return st.text_area(parameter.name, word or "", height=height, key=key, placeholder=hint).strip()
 
 
-def _depart(request: TrainingRequest) -> None:
+def _depart(plan: WorkloadPlan) -> None:
     """Write what is shown into the address."""
-    st.session_state.train = request
-    address.write(to_query(request), request)
+    st.session_state.train = plan
+    address.write(to_query(plan), plan)
 
 
 def _headline(step: TrainingStep) -> None:
@@ -172,7 +172,7 @@ def _headline(step: TrainingStep) -> None:
 
 
 @st.fragment
-def _timeline(step: TrainingStep, machine: Request) -> None:
+def _timeline(step: TrainingStep, machine: Plan) -> None:
     """The picture, what part of it to look at, and a collective of it played."""
     if not step.time or not step.spans:
         st.info(tell("train.nothing"))
@@ -265,7 +265,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _downloads(request: TrainingRequest, step: TrainingStep) -> None:
+def _downloads(plan: WorkloadPlan, step: TrainingStep) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 
@@ -283,6 +283,6 @@ def _downloads(request: TrainingRequest, step: TrainingStep) -> None:
             name = f"{step.workload}-{label.rpartition('.')[2]}.json"
             st.download_button(tell(label), make, name, "application/json", on_click="ignore")
         st.download_button(
-            tell("train.download.scenario"), to_yaml(request), f"{step.workload}.yaml", "text/yaml",
-            help=tell("train.download.scenario.help"), on_click="ignore",
+            tell("train.download.plan"), to_yaml(plan), f"{step.workload}.yaml", "text/yaml",
+            help=tell("train.download.plan.help"), on_click="ignore",
         )  # fmt: skip

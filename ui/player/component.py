@@ -132,7 +132,7 @@ def show(
     """Mount the player.
 
     `moved` is called when a person has stopped somewhere else, which `session_state[key]` then tells as `t`, `view`
-    and, in the words of a link, `place`; `forked` when they have asked what if, in the words of troubles in
+    and, in the words of a link, `place`; `forked` when they have asked what if, in the words of faults in
     `session_state[key].fork`; `heard` when the story was opened or put away, in a word in `session_state[key].story`.
     """
     start = data["start"]

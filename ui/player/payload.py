@@ -66,7 +66,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
         },
         "block_names": _block_names(trace.schedule) if full else [],
         "shape": _shape(shape) if shape else None,
-        "troubles": list(trace.troubles),
+        "faults": list(trace.faults),
         "why": _why(why) if why else None,
     }
     columns = _rows(trace, contents) | _routes(trace) if full else {}
@@ -292,7 +292,7 @@ def _rows(trace: Trace, contents: Contents) -> dict[str, Array]:
         "sizes": sizes,
         "cause": np.where(trace.cause < 0, 0, np.arange(schedule.transfers) - trace.cause).astype(np.int32),
         "hit": _small(trace.hits.transfer),
-        "hit_by": _small(trace.hits.trouble),
+        "hit_by": _small(trace.hits.fault),
         "hit_for": trace.hits.seconds.astype(np.float32),
     }
     return columns | _changes(trace)

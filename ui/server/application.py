@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.registry import AdditionError
 from ui.drawer.ahead import WHERE
 from ui.pages import PAGES
@@ -54,9 +54,9 @@ def _take_short_turns() -> None:
 
 
 def ask_ahead() -> None:
-    """Have workers run what a visitor sees who comes without a scene, and keep it."""
+    """Have workers run what a visitor sees who comes without a plan, and keep it."""
     for language in languages():
-        the_pool().ask("", Call(tasks.run, (Request(), language)))
+        the_pool().ask("", Call(tasks.run, (Plan(), language)))
 
 
 @asynccontextmanager

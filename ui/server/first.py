@@ -1,7 +1,7 @@
 """The first picture of a visit: it is drawn while Streamlit's page is still being read, which takes it over as it is.
 
 A page of Streamlit's asks its script only once all of its own code is there, and the run comes with the answer. So what
-is sent for a scene says at once where its runs are to be had, and the player draws them by itself.
+is sent for a plan says at once where its runs are to be had, and the player draws them by itself.
 """
 
 import re
@@ -13,12 +13,12 @@ import streamlit
 from starlette.requests import Request as Asked
 from starlette.responses import Response
 
-from ops.request.link import from_link
-from ui.address import SCENE
+from ops.plan.link import from_link
+from ui.address import PLAN
 from ui.drawer import fork
 from ui.pages import first
+from ui.plan.beginning import beginning_of, explaining
 from ui.player.component import Start, player_data, player_file
-from ui.scene.beginning import beginning_of, explaining
 from ui.server.future import NOTHING, answer, in_turn, runs_of, written
 from ui.text import named_by, speaking
 
@@ -57,7 +57,7 @@ def is_early(query: str) -> bool:
     """Whether an address names a page whose picture may come before it."""
     words = dict(parse_qsl(query, keep_blank_values=True))
     is_framed = words.get("embed", "false").lower() != "false"
-    return words.get("page", first()) == first() and not is_framed and not words.get("capture") and SCENE not in words
+    return words.get("page", first()) == first() and not is_framed and not words.get("capture") and PLAN not in words
 
 
 @cache
@@ -95,10 +95,10 @@ def picture(query: str, language: str, whose: str) -> bytes:
     if wrong:
         return NOTHING
     with speaking(language):
-        scene = from_link(words)
-        runs = runs_of(scene, language, f"first {whose}", LARGEST)
+        plan = from_link(words)
+        runs = runs_of(plan, language, f"first {whose}", LARGEST)
         if not runs:
             return NOTHING
-        usual = explaining(scene, (picture.shaped for _, picture, _ in runs))
+        usual = explaining(plan, (picture.shaped for _, picture, _ in runs))
         start = Start(begun.t, begun.view or usual, number=1, place=begun.place, usual=usual)
         return written(player_data(fork.packed(runs), language, start))

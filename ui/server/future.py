@@ -13,9 +13,9 @@ from typing import Any
 from starlette.requests import Request as Asked
 from starlette.responses import Response
 
-from ops.request import Request
-from ops.request.link import from_link
-from ops.request.notation import entries
+from ops.plan import Plan
+from ops.plan.link import from_link
+from ops.plan.notation import entries
 from sim.errors import InputError, StalledError
 from ui.drawer import fork
 from ui.server.guard import is_same
@@ -43,7 +43,7 @@ NO_QUESTION, NOT_HERE, TOO_LONG = 400, 403, 413
 
 
 async def future(request: Asked) -> Response:
-    """Runs of a scene, or what it is with what is asked, as a player shows them; null where the page tells why not."""
+    """Runs of a plan, or what it is with what is asked, as a player shows them; null where the page tells why not."""
     if not is_same(request.headers.get("origin"), request.headers.get("host", "")):
         return Response(status_code=NOT_HERE)
     text = bytearray()
@@ -77,16 +77,16 @@ def answer(text: bytes) -> Response:
     return Response(text, media_type="application/json")
 
 
-def runs_of(scene: Request, language: str, whose: str, largest: int) -> list[compare.Run]:
-    """A scene's runs as soon as workers have them, none where they are `largest` bytes or more.
+def runs_of(plan: Plan, language: str, whose: str, largest: int) -> list[compare.Run]:
+    """A plan's runs as soon as workers have them, none where they are `largest` bytes or more.
 
     Raises InputError, StalledError, and TimeoutError after `SECONDS`.
     """
     pool = the_pool()
-    calls = [Call(tasks.run, (replace(each, against=""), language)) for each in (scene, *scene.others())]
+    calls = [Call(tasks.run, (replace(each, against=""), language)) for each in (plan, *plan.others())]
     jobs = [pool.ask(whose, call) for call in calls]
     try:
-        titled = list(compare.titled(scene))
+        titled = list(compare.titled(plan))
         results = [job.result(SECONDS) for job in jobs]
     finally:
         for job in jobs:
@@ -104,15 +104,15 @@ def written(packed: Any) -> bytes:
 def _packed(named: Mapping[str, str], specs: str, language: str, whose: str) -> bytes:
     """What is answered, as JSON. Raises InputError, StalledError or TimeoutError for what the page tells."""
     with speaking(language):
-        scene = [from_link(named), *fork.scenes(from_link(named), specs)][-1]
-        runs = runs_of(scene, language, f"future {whose}", LARGEST)
+        plan = [from_link(named), *fork.plans(from_link(named), specs)][-1]
+        runs = runs_of(plan, language, f"future {whose}", LARGEST)
         return written(fork.packed(runs)) if runs else NOTHING
 
 
 def _read(text: bytes) -> tuple[Mapping[str, str], str, str]:
     """The words of a link, what is asked of it, and the language. Raises ValueError for anything else."""
     match json.loads(text):
-        case {"scene": dict(named), "asked": str(specs), "language": str(language)} if (
+        case {"plan": dict(named), "asked": str(specs), "language": str(language)} if (
             language in languages()
             and (entries(specs) or not specs)
             and all(isinstance(word, str) for word in named.values())

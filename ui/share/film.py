@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.units import fmt_time
@@ -52,9 +52,9 @@ def choose(shot: Shot, length: float, brush: str = "") -> Shot:
     return replace(shot, begin=part[0], end=part[1], seconds=seconds, width=width, dark=theme == "dark")
 
 
-def make(scene: Request, kind: str, shot: Shot, name: str) -> None:
+def make(plan: Plan, kind: str, shot: Shot, name: str) -> None:
     """A button that makes the film, a bar while it is made, and a button that saves it."""
-    chosen = scene, kind, shot
+    chosen = plan, kind, shot
 
     def begun() -> None:
         st.session_state.film = chosen
@@ -63,7 +63,7 @@ def make(scene: Request, kind: str, shot: Shot, name: str) -> None:
     if st.session_state.get("film") != chosen:
         return
     try:
-        data = ask(tasks.export, scene, kind, shot)
+        data = ask(tasks.export, plan, kind, shot)
     except (InputError, StalledError) as error:
         st.error(plain(retold(error)), icon=":material/error:")
         return

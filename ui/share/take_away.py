@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from ops.request import Request
+from ops.plan import Plan
 from ui.drawer import folds
 from ui.drawings import DRAWINGS
 from ui.files.exports import EXPORTS, Shot
+from ui.plan import picture
 from ui.player.views import FIRST, VIEWS, label_of
-from ui.scene import picture
 from ui.share import film
 from ui.text import spoken, tell
 from ui.workers import tasks
@@ -23,7 +23,7 @@ STILLS = ("png", "svg", "pdf")
 """Files that show one instant."""
 
 
-def draw(scene: Request, length: float, still: Any, shown: str) -> None:
+def draw(plan: Plan, length: float, still: Any, shown: str) -> None:
     """Choices of a kind of file, and a button that makes it; `still` is the player, in the view `shown`."""
     panel, is_made = folds.fold("export", tell("page.export"), ":material/download:")
     if not is_made:
@@ -43,13 +43,13 @@ def draw(scene: Request, length: float, still: Any, shown: str) -> None:
             if shown not in DRAWINGS:
                 st.caption(tell("page.export.undrawn", view=label_of(shown, spoken())))
         shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
-        name = f"{picture.file_name(scene)}.{kind}"
+        name = f"{picture.file_name(plan)}.{kind}"
         if EXPORTS[kind].filmed:
-            film.make(scene, kind, film.choose(shot, length, _brush(still)), name)
+            film.make(plan, kind, film.choose(shot, length, _brush(still)), name)
             return
         st.download_button(
             tell("page.export.make"),
-            data=partial(ask_apart, visitor(), tasks.export, scene, kind, shot),
+            data=partial(ask_apart, visitor(), tasks.export, plan, kind, shot),
             file_name=name,
             mime=EXPORTS[kind].media,
             key="take_away",

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ops.request import Request
+from ops.plan import Plan
 from ui.pages import visit
 from ui.talk import MOST_SCENES, Talk, TalkScene
 from ui.text import spoken, tell
@@ -33,13 +33,13 @@ def opened(talk: Talk) -> None:
     state.talk_turn = state.get("talk_turn", 0) + 1
 
 
-def offer(scene: Request, place: Callable[[], Mapping[str, str]]) -> None:
-    """A button that puts the scene, where it stands, at the end of the talk; and the way there."""
+def offer(plan: Plan, place: Callable[[], Mapping[str, str]]) -> None:
+    """A button that puts the plan, where it stands, at the end of the talk; and the way there."""
     talk = current()
 
     def added() -> None:
         now = current()
-        keep(replace(now, scenes=(*now.scenes, TalkScene(scene, place=dict(place())))))
+        keep(replace(now, scenes=(*now.scenes, TalkScene(plan, place=dict(place())))))
         st.session_state.talk_scene = len(now.scenes)
 
     full = len(talk.scenes) >= MOST_SCENES
@@ -47,7 +47,7 @@ def offer(scene: Request, place: Callable[[], Mapping[str, str]]) -> None:
         tell("page.talk.add"),
         icon=":material/co_present:",
         on_click=added,
-        disabled=full or bool(scene.python),
+        disabled=full or bool(plan.python),
         help=tell("page.talk.add.full", most=MOST_SCENES) if full else tell("page.talk.add.help"),
         key="talk_add",
     )

@@ -169,7 +169,7 @@ class Film:
         """Where links could carry other than their own bandwidth."""
         return spells(self.trace)
 
-    def troubled(self, t: float) -> list[Spell]:
+    def faulty(self, t: float) -> list[Spell]:
         """Where they cannot now."""
         now = t + self._half
         return [

@@ -18,7 +18,7 @@ IDLE: float = _PALETTE["idle"]
 MANY: int = _PALETTE["many"]
 """More blocks in flight are dots."""
 SIGN: float = _PALETTE["sign"]
-"""How far along a line the sign of its trouble stands, as a share."""
+"""How far along a line the sign of its fault stands, as a share."""
 INKS = ("#111111", "#ffffff")
 
 

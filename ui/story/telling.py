@@ -7,8 +7,8 @@ from ops.run import Run
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui.lessons import after, sent
+from ui.plan.picture import carried_out
 from ui.player.payload import pack, unpack
-from ui.scene.picture import carried_out
 from ui.story import CHAPTERS, Chapter
 from ui.text import catalogue, say
 
@@ -18,13 +18,13 @@ DIGITS = "3141592653589793238462643383279502884197169399375105820974944592"
 
 def story(language: str, chapters: Sequence[Chapter] = CHAPTERS) -> dict[str, Any]:
     """Everything the player needs to tell it: `runs`, `chapters` in their order, and the words around them."""
-    outcomes = {chapter.scene: carried_out(chapter.scene) for chapter in chapters}
-    scenes = list(outcomes)
+    outcomes = {chapter.plan: carried_out(chapter.plan) for chapter in chapters}
+    plans = list(outcomes)
     runs = [_run(outcome, language) for outcome in outcomes.values()]
-    entries, before = [], scenes[0]
+    entries, before = [], plans[0]
     for chapter, last in zip(chapters, [chapters[0], *chapters], strict=False):
-        before = before if last.scene == chapter.scene else last.scene
-        k, outcome = scenes.index(chapter.scene), outcomes[chapter.scene]
+        before = before if last.plan == chapter.plan else last.plan
+        k, outcome = plans.index(chapter.plan), outcomes[chapter.plan]
         facts = figures(outcome, outcomes[before], runs[k])
         stretches = [
             {**stretch, "text": say(f"story.{chapter.name}.{number}", language, **facts)}

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from ops.request import Request
+from ops.plan import Plan
 from ui.player.local_storage import remembered
 from ui.story import CHAPTERS, VIEW
 from ui.text import catalogue, spoken
@@ -17,10 +17,10 @@ WORDS = ("open", "skip", "end")
 """What the player says of it: it was asked for, put away, or heard to its end."""
 
 
-def shown(scene: Request) -> dict[str, Any] | None:
+def shown(plan: Plan) -> dict[str, Any] | None:
     """What the player is given of the story: nothing, that there is one, or all of it."""
     state = st.session_state
-    if st.context.is_embedded or scene != Request():
+    if st.context.is_embedded or plan != Plan():
         return None
     offer = {name: text for name, text in catalogue(spoken()).items() if name.startswith("story.offer")}
     data = {"text": offer, "seen": SEEN in state.get(NAME, ())}
@@ -46,7 +46,7 @@ def ended() -> bool:
     """Whether it has been heard to its end just now; then its last run is the stage's."""
     if not st.session_state.pop("story_ended", False):
         return False
-    restore(CHAPTERS[-1].scene, VIEW)
+    restore(CHAPTERS[-1].plan, VIEW)
     return True
 
 

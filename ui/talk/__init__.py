@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.base.files.textfile import check_lines, check_names
 
 MOST_SCENES, MOST_STOPS, MOST_LINES = 100, 50, 20
@@ -33,7 +33,7 @@ class TalkScene:
     `stops` are the instants at which playing stops, s; `origin` says where it was written down.
     """
 
-    scene: Request
+    plan: Plan
     title: str = ""
     place: Mapping[str, str] = field(default_factory=dict)
     lines: tuple[StageLine, ...] = ()

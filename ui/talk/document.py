@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
-from ops.request import Request
-from ops.request.link import PLACE, from_link
-from ops.request.scenario import line_of, request_in, to_yaml
+from ops.plan import Plan
+from ops.plan.link import PLACE, from_link
+from ops.plan.plan_file import line_of, plan_in, to_yaml
 from sim.base.yaml import YamlNode, parse_yaml, quote
 from sim.errors import InputError
 from sim.units import exact_time, parse_time
+from ui.plan.beginning import LONGEST_WORD, instant_in
 from ui.player.views import VIEWS
-from ui.scene.beginning import LONGEST_WORD, instant_in
 from ui.talk import (
     LONGEST_LINE,
     LONGEST_NOTES,
@@ -61,15 +61,15 @@ def _scene(node: YamlNode) -> TalkScene:
     if ("link" in nodes) == ("scene" in nodes):
         node.refuse("a scene is given by a link or written out under scene: give one of them")
     if "link" in nodes:
-        scene, place = _of_link(nodes["link"])
+        plan, place = _of_link(nodes["link"])
     else:
-        scene, place = request_in(nodes["scene"], "the scene"), {}
+        plan, place = plan_in(nodes["scene"], "the scene"), {}
     if "shown" in nodes:
         shown = nodes["shown"].mapping("shown", PLACE)
         place = place | {word: value.text(word) for word, value in shown.items()}
         _check_place(nodes["shown"], place)
     return TalkScene(
-        scene,
+        plan,
         _title(nodes),
         place,
         _lines(nodes["words"]) if "words" in nodes else (),
@@ -98,23 +98,23 @@ def _title(nodes: Mapping[str, YamlNode]) -> str:
     return " ".join(_written(nodes, "title", LONGEST_TITLE).split())
 
 
-def _of_link(node: YamlNode) -> tuple[Request, dict[str, str]]:
-    """The scene of a link to the stage, and where in its runs the link leads."""
+def _of_link(node: YamlNode) -> tuple[Plan, dict[str, str]]:
+    """The plan of a link to the stage, and where in its runs the link leads."""
     text = node.text("link")
     words = dict(parse_qsl(urlsplit(text).query))
     if "?" not in text and text.strip():
         node.refuse(f"link is {text[:40]!r}: copy the whole address of the stage, from ? on at least")
     if words.get("page", "stage") != "stage":
         node.refuse(f"the link leads to the page {words['page'][:20]!r}: give one of the stage")
-    if "scene" in words:
-        node.refuse("the link names a scene that only its own visit remembers: write it out under scene:")
+    if {"plan", "scene"} & words.keys():
+        node.refuse("the link names a plan that only its own visit remembers: write it out under scene:")
     try:
-        scene = from_link(words)
+        plan = from_link(words)
     except InputError as error:
         node.refuse(str(error))
     place = {word: words[word] for word in PLACE if word in words}
     _check_place(node, place)
-    return scene, place
+    return plan, place
 
 
 def _check_place(node: YamlNode, place: Mapping[str, str]) -> None:
@@ -187,7 +187,7 @@ def file_name(talk: Talk) -> str:
 
 def _scene_lines(scene: TalkScene) -> list[str]:
     lines = line_of("title", scene.title) if scene.title else []
-    lines += ["scene:", *(f"  {line}" for line in to_yaml(scene.scene).splitlines()[1:])]
+    lines += ["scene:", *(f"  {line}" for line in to_yaml(scene.plan).splitlines()[1:])]
     if scene.place:
         lines += ["shown:", *(f"  {word}: {quote(text)}" for word, text in scene.place.items())]
     if scene.lines:

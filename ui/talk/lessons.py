@@ -5,12 +5,12 @@ import zlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from ops.request import Request
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from sim.units import fmt_number
 from ui.learning import timeline
 from ui.learning.runs import figures, runs_of, titles
-from ui.lessons import LESSONS, Ask, Lesson, LessonStep, Scene, after
+from ui.lessons import LESSONS, AnyPlan, Ask, Lesson, LessonStep, after
 from ui.notebook.subject import Played, read
 from ui.player.payload import pack
 from ui.player.views import label_of
@@ -18,8 +18,8 @@ from ui.text import catalogue, say
 
 WORDS = ("back", "next", "finish", "done", "check", "guess", "first", "tell", "lessons")
 """Texts `page.learn.WORD` that the page says."""
-Runs = Callable[[tuple[Scene, ...]], list[Any]]
-"""The runs of a step's scenes."""
+Runs = Callable[[tuple[AnyPlan, ...]], list[Any]]
+"""The runs of a step's plans."""
 
 
 def unseen(done: int, of: int) -> None:
@@ -36,7 +36,7 @@ def packed(
     entries = []
     for done, lesson in enumerate(chosen, 1):
         steps = [
-            _step(lesson, number, step, runs_of(step.scenes), language, every)
+            _step(lesson, number, step, runs_of(step.plans), language, every)
             for number, step in enumerate(lesson.steps, 1)
         ]
         entries.append({"name": lesson.name, "title": say(f"lesson.{lesson.name}.title", language), "steps": steps})
@@ -52,7 +52,7 @@ def _step(
     facts = figures(runs) | dict(step.ask.facts(runs) if step.ask else {})
     key = f"lesson.{lesson.name}.{number}"
     count = say("page.learn.step", language, step=number, steps=len(lesson.steps))
-    shown = _runs(step, runs, language, every) if isinstance(step.scene, Request) else _timelines(step, runs, language)
+    shown = _runs(step, runs, language, every) if isinstance(step.plan, Plan) else _timelines(step, runs, language)
     return {
         "step": count,
         "words": _filled(key, step.text or lesson.about, language, facts),
@@ -80,7 +80,7 @@ def _runs(step: LessonStep, runs: list[Any], language: str, every: dict[str, dic
 
 def _timelines(step: LessonStep, runs: list[Any], language: str) -> dict[str, Any]:
     """A training step's picture before there is an answer and after it, each packed, as they say the same often."""
-    names = titles([scene for scene in step.scenes if isinstance(scene, TrainingRequest)])
+    names = titles([plan for plan in step.plans if isinstance(plan, WorkloadPlan)])
     both = [timeline.picture(step, runs, names, language, answered=answered) for answered in (False, True)]
     return {"timelines": [base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii") for text in both]}
 
@@ -101,7 +101,7 @@ def _ask(
         "label": say("page.learn.guess.unit", language, unit=unit) if unit else say("page.learn.guess", language),
         "answer": answer,
         "within": ask.within,
-        "hint": hint if isinstance(step.scene, Request) else say("page.learn.wrong.timeline", language),
+        "hint": hint if isinstance(step.plan, Plan) else say("page.learn.wrong.timeline", language),
         "right": f"{say('page.learn.right', language, answer=said)} {because}",
         "shown": f"{say('page.learn.answer', language, answer=said)} {because}",
     }

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_time
 from ui.notebook.subject import Played, read
+from ui.plan.beginning import instant_in
+from ui.plan.thumbnail import of_run
 from ui.player.component import ASSETS, WITH_TALK, Start, player_data, script, style
 from ui.player.payload import has_rows, pack
 from ui.player.views import FIRST
-from ui.scene.beginning import instant_in
-from ui.scene.thumbnail import of_run
 from ui.stage.algorithm_layout import MOST
 from ui.talk import Talk, TalkScene
 from ui.text import catalogue
@@ -44,12 +44,12 @@ def unseen(done: int, of: int) -> None:
     """What is told of the way there where nobody looks."""
 
 
-def packed(scene: Request, view: str, language: str) -> PackedScene:
-    """Run a scene and pack it, to be seen in a view or the usual one. Raises InputError and StalledError."""
-    played = read(scene)[0]
-    assert isinstance(played, Played), "a request is a run"
+def packed(plan: Plan, view: str, language: str) -> PackedScene:
+    """Run a plan and pack it, to be seen in a view or the usual one. Raises InputError and StalledError."""
+    played = read(plan)[0]
+    assert isinstance(played, Played), "a plan is a run"
     traces = played.traces
-    view = view or usual(scene, traces)
+    view = view or usual(plan, traces)
     name = f"{traces[0].schedule.name} · {traces[0].topology.name}"
     runs = tuple(pack(trace, language) for trace in traces)
     time = max(trace.time for trace in traces)
@@ -66,10 +66,10 @@ def check(entry: TalkScene, time: float) -> None:
             )
 
 
-def usual(scene: Request, traces: Iterable[Trace]) -> str:
+def usual(plan: Plan, traces: Iterable[Trace]) -> str:
     """The view to begin with: the algorithm's shape for few ranks, the machine where it is what matters."""
     few = all(0 < trace.schedule.places <= min(FEW, MOST) and has_rows(trace) for trace in traces)
-    return "shape" if few and not (scene.capture or scene.trouble or scene.schedule) else FIRST
+    return "shape" if few and not (plan.capture or plan.fault or plan.schedule) else FIRST
 
 
 def _refused(entry: TalkScene, why: str) -> InputError:
@@ -113,7 +113,7 @@ def shown(talk: Talk, progress: Progress = unseen) -> dict[str, Any]:
     scenes = []
     for done, entry in enumerate(talk.scenes, 1):
         try:
-            scenes.append(packed(entry.scene, entry.place.get("view", ""), talk.language))
+            scenes.append(packed(entry.plan, entry.place.get("view", ""), talk.language))
         except (InputError, StalledError) as error:
             raise _refused(entry, str(error)) from None
         check(entry, scenes[-1].time)

@@ -1,4 +1,4 @@
-"""Runs that stand beside a scene's own on one clock: what each of them does otherwise, as words of the scene."""
+"""Runs that stand beside a plan's own on one clock: what each of them does otherwise, as words of the plan."""
 
 import re
 import zlib
@@ -10,10 +10,10 @@ import streamlit as st
 
 from ops import ALGORITHMS
 from ops.libraries import LIBRARIES
-from ops.request import Request
-from ops.request.examples import example_captures
-from ops.request.library_choice import collective_of
-from ops.request.notation import MOST, Changes, beside, differences, entries, listed
+from ops.plan import Plan
+from ops.plan.examples import example_captures
+from ops.plan.library_choice import collective_of
+from ops.plan.notation import MOST, Changes, beside, differences, entries, listed
 from sim.errors import InputError, StalledError
 from sim.faults.edits import EDITS
 from sim.machines import MACHINES
@@ -21,8 +21,8 @@ from sim.topology.networks import NETWORKS, has_network
 from sim.trace.breakdown import PARTS
 from sim.units import TimeScale
 from ui.drawer import folds
-from ui.scene.machines import able_on, machine_of
-from ui.scene.picture import STALLED, Picture
+from ui.plan.machines import able_on, machine_of
+from ui.plan.picture import STALLED, Picture
 from ui.text import plain, spoken, tell
 from ui.widgets import whatif
 from ui.widgets.load import SIZES
@@ -34,68 +34,68 @@ from ui.workers.asking import ask
 COMPARED = ("run", "time", "busbw", "messages")
 """Columns of the table below the runs, before those of what their times are made of."""
 SHARE = re.compile(r"(?<=[:,]share=)([\d.]+(?:e-?\d+)?)(?=,|$)")
-Run = tuple[Request, Picture, str]
-"""A scene, what it looks like run, and what it is called beside others."""
+Run = tuple[Plan, Picture, str]
+"""A plan, what it looks like run, and what it is called beside others."""
 
 
-def forked(scene: Request, spec: str) -> Request:
-    """The scene with one more trouble or edit, beside what it would have been without.
+def forked(plan: Plan, spec: str) -> Plan:
+    """The plan with one more fault or edit, beside what it would have been without.
 
-    A bandwidth that is dragged once more at the same instant is one trouble still, and no other future.
+    A bandwidth that is dragged once more at the same instant is one fault still, and no other future.
     """
-    if further := _taken_further(scene.troubles, spec):
-        return replace(scene, trouble=listed([*scene.troubles[:-1], further]))
+    if further := _taken_further(plan.faults, spec):
+        return replace(plan, fault=listed([*plan.faults[:-1], further]))
     if spec.partition(":")[0] in EDITS:
-        changed, before = replace(scene, edits=listed([*entries(scene.edits), spec])), {"edits": scene.edits}
+        changed, before = replace(plan, edits=listed([*entries(plan.edits), spec])), {"edits": plan.edits}
     else:
-        changed, before = replace(scene, trouble=listed([*scene.troubles, spec])), {"trouble": scene.trouble}
-    return replace(changed, against=beside([*differences(scene.against), before][-MOST:]))
+        changed, before = replace(plan, fault=listed([*plan.faults, spec])), {"fault": plan.fault}
+    return replace(changed, against=beside([*differences(plan.against), before][-MOST:]))
 
 
-def _taken_further(troubles: Sequence[str], spec: str) -> str:
-    """The last of some troubles with what is left of its share, where another one differs in its share alone; or none.
+def _taken_further(faults: Sequence[str], spec: str) -> str:
+    """The last of some faults with what is left of its share, where another one differs in its share alone; or none.
 
     >>> _taken_further(["slow_link:src=A,dst=B,share=0.8,start=2us"], "slow_link:src=A,dst=B,share=0.5,start=2us")
     'slow_link:src=A,dst=B,share=0.4,start=2us'
     """
-    words = [re.split(SHARE, each) for each in (*troubles[-1:], spec)]
+    words = [re.split(SHARE, each) for each in (*faults[-1:], spec)]
     if len(words) < 2 or any(len(each) != 3 for each in words) or words[0][::2] != words[1][::2]:
         return ""
     return f"{float(words[0][1]) * float(words[1][1]):.4g}".join(words[0][::2])
 
 
-def keep(scene: Request) -> None:
+def keep(plan: Plan) -> None:
     """A button that keeps a run beside whatever is chosen next: another collective, size, machine or capture."""
-    runs = differences(scene.against)
+    runs = differences(plan.against)
 
     def is_kept() -> None:
-        restore(replace(scene, against=beside([*runs, scene.kept_beside()])))
+        restore(replace(plan, against=beside([*runs, plan.kept_beside()])))
 
     full = len(runs) >= MOST
     st.button(
         tell("page.compare.keep"),
         icon=":material/keep:",
         on_click=is_kept,
-        disabled=full or bool(scene.schedule),
+        disabled=full or bool(plan.schedule),
         help=tell("page.compare.keep.full" if full else "page.compare.keep.help"),
         key="keep_beside",
     )
 
 
-def picture_of(scene: Request) -> Picture:
-    """What a scene looks like run, whatever stands beside it. Raises InputError and StalledError."""
-    return ask(tasks.run, replace(scene, against=""), spoken())
+def picture_of(plan: Plan) -> Picture:
+    """What a plan looks like run, whatever stands beside it. Raises InputError and StalledError."""
+    return ask(tasks.run, replace(plan, against=""), spoken())
 
 
-def titled(scene: Request) -> Iterator[tuple[str, Request]]:
-    """The scene and those beside it, and what each is called. Raises InputError."""
-    return zip(titles(scene), [scene, *scene.others()], strict=True)
+def titled(plan: Plan) -> Iterator[tuple[str, Plan]]:
+    """The plan and those beside it, and what each is called. Raises InputError."""
+    return zip(titles(plan), [plan, *plan.others()], strict=True)
 
 
-def titles(scene: Request) -> list[str]:
+def titles(plan: Plan) -> list[str]:
     """What every run is called, its own first: the words in which they differ."""
-    runs = [scene, *scene.others()]
-    mentioned = dict.fromkeys(chain.from_iterable(differences(scene.against)))
+    runs = [plan, *plan.others()]
+    mentioned = dict.fromkeys(chain.from_iterable(differences(plan.against)))
     names = [*dict.fromkeys("machine" if name == "capture" else name for name in mentioned)]
     said = {name: [_shown_as(run, name) for run in runs] for name in names}
     differing = [words for words in said.values() if len(set(words)) > 1] or [*said.values()][:3]
@@ -103,7 +103,7 @@ def titles(scene: Request) -> list[str]:
     return [" · ".join(filter(None, words)) or usual for words in zip(*differing, strict=True)] or [""]
 
 
-def _shown_as(run: Request, name: str) -> str:
+def _shown_as(run: Plan, name: str) -> str:
     """A word of a run as a person reads it."""
     if name == "machine" and run.capture:
         example = next((key for key, text in example_captures().items() if text == run.capture), "")
@@ -117,32 +117,32 @@ def _shown_as(run: Request, name: str) -> str:
 def _words(name: str, value: str) -> str:
     if name in ("ranks", "root"):
         return f"{tell(f'page.{name}')} {value}"
-    if name in ("trouble", "edits"):
+    if name in ("fault", "edits"):
         words = [whatif.describe(spec) for spec in entries(value)]
-        return "; ".join(words) or tell("page.compare.untroubled" if name == "trouble" else "page.compare.unedited")
+        return "; ".join(words) or tell("page.compare.faultless" if name == "fault" else "page.compare.unedited")
     if name == "network":
         return value or tell("page.network.own")
     return value or tell("page.compare.usual")
 
 
-def choose(scene: Request) -> Request:
-    """Draw the choice of other runs; returns the scene beside them."""
+def choose(plan: Plan) -> Plan:
+    """Draw the choice of other runs; returns the plan beside them."""
     try:
-        runs = differences(scene.against)
+        runs = differences(plan.against)
     except InputError:
-        st.session_state.scene = replace(st.session_state.scene, against="")
+        st.session_state.plan = replace(st.session_state.plan, against="")
         raise
     panel, is_made = folds.fold("compare", tell("page.compare"), ":material/compare_arrows:", is_needed=bool(runs))
     if not is_made:
-        return scene
+        return plan
     with panel:
         words = {
-            "algorithm": _algorithms(scene),
-            "machine": _machines(scene),
-            "size": [size for size in SIZES if size != scene.size],
-            "network": _networks(scene),
+            "algorithm": _algorithms(plan),
+            "machine": _machines(plan),
+            "size": [size for size in SIZES if size != plan.size],
+            "network": _networks(plan),
         }
-        others = [run for run in runs if not _is_offered(run, words) and run != {"trouble": ""}]
+        others = [run for run in runs if not _is_offered(run, words) and run != {"fault": ""}]
         room = MOST - len(others)
         chosen_runs: list[Changes] = []
         for name, names in words.items():
@@ -159,13 +159,13 @@ def choose(scene: Request) -> Request:
                     key=fresh(f"against_{name}_{names[0]}"),
                 )
                 chosen_runs += [{name: word} for word in chosen]
-        if scene.trouble and st.checkbox(tell("page.compare.without"), {"trouble": ""} in runs, key=fresh("without")):
-            chosen_runs.append({"trouble": ""})
+        if plan.fault and st.checkbox(tell("page.compare.without"), {"fault": ""} in runs, key=fresh("without")):
+            chosen_runs.append({"fault": ""})
         for number, run in enumerate(others):
-            title = titles(replace(scene, against=beside([run])))[-1]
+            title = titles(replace(plan, against=beside([run])))[-1]
             if not st.checkbox(plain(title), value=True, key=fresh(f"against_{number}_{title}")):
                 others = [other for other in others if other is not run]
-    return replace(scene, against=beside([*others, *chosen_runs][:MOST]))
+    return replace(plan, against=beside([*others, *chosen_runs][:MOST]))
 
 
 def _is_offered(run: Changes, words: Mapping[str, Sequence[str]]) -> bool:
@@ -173,23 +173,23 @@ def _is_offered(run: Changes, words: Mapping[str, Sequence[str]]) -> bool:
     return len(run) == 1 and all(value in words.get(name, ()) for name, value in run.items())
 
 
-def _algorithms(scene: Request) -> list[str]:
+def _algorithms(plan: Plan) -> list[str]:
     """Other algorithms of the same collective, where it is one of the catalogue."""
-    collective = collective_of(scene.algorithm)
-    names = able_on([scene], (name for name in ALGORITHMS if name.startswith(f"{collective}.")))
+    collective = collective_of(plan.algorithm)
+    names = able_on([plan], (name for name in ALGORITHMS if name.startswith(f"{collective}.")))
     names += [f"{library}.{collective}" for library in LIBRARIES]
-    return [] if scene.schedule else [name for name in names if name != scene.algorithm]
+    return [] if plan.schedule else [name for name in names if name != plan.algorithm]
 
 
-def _machines(scene: Request) -> list[str]:
-    """Other machines as they usually are, where the scene's own is a model."""
-    return [] if scene.capture else [name for name in MACHINES if name != scene.machine]
+def _machines(plan: Plan) -> list[str]:
+    """Other machines as they usually are, where the plan's own is a model."""
+    return [] if plan.capture else [name for name in MACHINES if name != plan.machine]
 
 
-def _networks(scene: Request) -> list[str]:
+def _networks(plan: Plan) -> list[str]:
     """Other networks, the machine's own among them, where its hosts are joined by one."""
-    joined = not scene.is_kept and has_network(machine_of(replace(scene, network="")))
-    return [name for name in ("", *NETWORKS) if name != scene.network] if joined else []
+    joined = not plan.is_kept and has_network(machine_of(replace(plan, network="")))
+    return [name for name in ("", *NETWORKS) if name != plan.network] if joined else []
 
 
 def _table(runs: Sequence[Run]) -> list[dict[str, str]]:
@@ -208,13 +208,13 @@ def _row(picture: Picture, title: str, scale: TimeScale, parts: Sequence[str]) -
     return (title, scale.text(sum(counts)), picture.busbw, str(picture.messages), *map(scale.text, counts))
 
 
-def _is_race(scenes: Sequence[Request]) -> bool:
+def _is_race(plans: Sequence[Plan]) -> bool:
     """Whether they differ in their algorithms alone, of one collective, which sizes may turn round."""
-    plain = {replace(scene, algorithm="", settings="", against="") for scene in scenes}
-    names = {scene.algorithm for scene in scenes}
+    plain = {replace(plan, algorithm="", settings="", against="") for plan in plans}
+    names = {plan.algorithm for plan in plans}
     collectives = {collective_of(name) for name in names}
-    first = scenes[0]
-    return len(plain) == len(collectives) == 1 and len(names) == len(scenes) and not (first.trouble or first.schedule)
+    first = plans[0]
+    return len(plain) == len(collectives) == 1 and len(names) == len(plans) and not (first.fault or first.schedule)
 
 
 def show(runs: Sequence[Run]) -> None:
@@ -225,7 +225,7 @@ def show(runs: Sequence[Run]) -> None:
     if best[1].verdict != STALLED:
         st.markdown(f"**{tell('page.compare.won', name=plain(best[2]), time=best[1].time)}**")
     st.dataframe(_table(runs), hide_index=True)
-    compared = [scene for scene, _, _ in runs]
+    compared = [plan for plan, _, _ in runs]
     if not _is_race(compared):
         return
     try:

@@ -6,13 +6,13 @@ from dataclasses import replace
 import streamlit as st
 
 from ops.diagnosis import Diagnosis, RingRank, ordered
-from ops.request import Request
-from ops.request.notation import entries
+from ops.plan import Plan
+from ops.plan.notation import entries
 from sim.errors import InputError, StalledError
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_time
+from ui.plan.machines import format_of
 from ui.refusals import retold
-from ui.scene.machines import format_of
 from ui.text import plain, tell, tell_or
 from ui.widgets import compare
 from ui.widgets.parameter import fresh
@@ -28,33 +28,33 @@ NAMED = 4
 """Names that a sentence tells."""
 
 
-def machine_words(scene: Request) -> Request:
-    """The words of a scene that tell its machine."""
-    words = {word: getattr(scene, word) for word in ("machine", "capture", "rates", "network", "placement", "edits")}
-    return replace(Request(), **words)
+def machine_words(plan: Plan) -> Plan:
+    """The words of a plan that tell its machine."""
+    words = {word: getattr(plan, word) for word in ("machine", "capture", "rates", "network", "placement", "edits")}
+    return replace(Plan(), **words)
 
 
-def show(scene: Request, topology: Topology) -> None:
-    """Draw it for the machine of a scene."""
-    machine = machine_words(scene)
+def show(plan: Plan, topology: Topology) -> None:
+    """Draw it for the machine of a plan."""
+    machine = machine_words(plan)
     left, right = st.columns([1, 1], gap="medium")
     with left:
-        _read(scene, topology)
+        _read(plan, topology)
     try:
         diagnosis = ask(tasks.diagnosis, machine)
     except (InputError, StalledError) as error:
         st.warning(plain(retold(error)), icon=":material/error:")
         return
     with left:
-        _order(scene, diagnosis)
+        _order(plan, diagnosis)
     with right:
         _cables(diagnosis)
         _slow(diagnosis)
 
 
-def _read(scene: Request, topology: Topology) -> None:
+def _read(plan: Plan, topology: Topology) -> None:
     """As what it was read, what is in it, and what was assumed."""
-    reader = format_of(scene)
+    reader = format_of(plan)
     kinds = Counter(device.kind for device in topology.devices)
     words = {
         "format": tell_or(f"format.{reader.name}", reader.title),
@@ -72,7 +72,7 @@ def _read(scene: Request, topology: Topology) -> None:
             st.caption(tell("diagnosis.rates"))
 
 
-def _order(scene: Request, diagnosis: Diagnosis) -> None:
+def _order(plan: Plan, diagnosis: Diagnosis) -> None:
     """The order of ranks in which a ring is fastest, and a way to see it beside that of the ranks."""
     if diagnosis.order == tuple(range(diagnosis.n)):
         st.markdown(tell("diagnosis.order.same", time=fmt_time(diagnosis.time)))
@@ -82,8 +82,8 @@ def _order(scene: Request, diagnosis: Diagnosis) -> None:
         st.markdown(tell("diagnosis.order", order=" ".join(map(str, diagnosis.order)), **words), width="content")
         label = tell("diagnosis.order.show")
         if st.button(label, key=fresh("ring_order"), type="tertiary", icon=":material/compare_arrows:"):
-            spec = entries(ordered(machine_words(scene), diagnosis.order).edits)[-1]
-            restore(compare.forked(scene, spec))
+            spec = entries(ordered(machine_words(plan), diagnosis.order).edits)[-1]
+            restore(compare.forked(plan, spec))
             st.rerun()
 
 

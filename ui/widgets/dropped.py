@@ -11,22 +11,22 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException, StopException
 
-from ops.request import Request
-from ops.request.notation import kept
+from ops.plan import Plan
+from ops.plan.notation import kept
 from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.pages import leave, visit
+from ui.plan.beginning import instant_in
+from ui.plan.machines import machine_of
 from ui.refusals import retold
-from ui.scene.beginning import instant_in
-from ui.scene.machines import machine_of
 from ui.share import talks
 from ui.text import plain, tell
 from ui.widgets.past import restore
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
-from ui.workers.reading import Arrived, Scenario, Text
+from ui.workers.reading import Arrived, Text, WrittenPlan
 
 STAYS = 20.0
 """Seconds for which a refusal is told on its page, however often that is drawn anew meanwhile for other reasons."""
@@ -116,34 +116,34 @@ def _open(texts: Sequence[Text]) -> None:
 
 
 def _machine(arrived: Arrived) -> None:
-    before = st.session_state.get("scene", Request())
-    scene = Request(capture=arrived.text, capture_name=arrived.name, against=kept(before.against))
-    machine_of(scene)
-    _stage(replace(scene, capture_name=Request().capture_name), view="machine")
+    before = st.session_state.get("plan", Plan())
+    plan = Plan(capture=arrived.text, capture_name=arrived.name, against=kept(before.against))
+    machine_of(plan)
+    _stage(replace(plan, capture_name=Plan().capture_name), view="machine")
 
 
 def _trace(arrived: Arrived) -> None:
-    scene = Request(schedule=arrived.text, schedule_name=arrived.name)
-    ask(tasks.can_be_run, scene)
-    _stage(replace(scene, schedule_name=Request().schedule_name))
+    plan = Plan(schedule=arrived.text, schedule_name=arrived.name)
+    ask(tasks.can_be_run, plan)
+    _stage(replace(plan, schedule_name=Plan().schedule_name))
 
 
 def _schedule(arrived: Arrived) -> None:
-    scene = Request(schedule=arrived.text, schedule_name=arrived.name)
-    ranks = read(tasks.load, replace(scene, machine="")).n
-    before = st.session_state.get("scene", Request())
-    machine = replace(before, schedule="", against="", trouble="", settings="", algorithm=Request().algorithm)
+    plan = Plan(schedule=arrived.text, schedule_name=arrived.name)
+    ranks = read(tasks.load, replace(plan, machine="")).n
+    before = st.session_state.get("plan", Plan())
+    machine = replace(before, schedule="", against="", fault="", settings="", algorithm=Plan().algorithm)
     if before.is_kept or machine_of(machine).n < ranks:
-        machine = Request(machine=f"switch:ranks={ranks}")
-    scene = replace(machine, schedule=arrived.text, schedule_name=arrived.name, ranks=0, root=0)
-    ask(tasks.can_be_run, scene)
-    _stage(replace(scene, schedule_name=Request().schedule_name))
+        machine = Plan(machine=f"switch:ranks={ranks}")
+    plan = replace(machine, schedule=arrived.text, schedule_name=arrived.name, ranks=0, root=0)
+    ask(tasks.can_be_run, plan)
+    _stage(replace(plan, schedule_name=Plan().schedule_name))
 
 
-def _scenario(arrived: Arrived) -> None:
-    written: Scenario = arrived.thing
-    ask(tasks.can_be_run, written.scene)
-    _stage(written.scene, place=written.place)
+def _plan(arrived: Arrived) -> None:
+    written: WrittenPlan = arrived.thing
+    ask(tasks.can_be_run, written.plan)
+    _stage(written.plan, place=written.place)
 
 
 def _training(arrived: Arrived) -> None:
@@ -159,8 +159,8 @@ def _measured(arrived: Arrived) -> None:
     st.session_state.measured_text = arrived.text
 
 
-def _stage(scene: Request, view: str = "", place: Mapping[str, str] = MappingProxyType({})) -> None:
-    restore(scene, view or place.get("view", ""), instant_in(place) or 0.0, place)
+def _stage(plan: Plan, view: str = "", place: Mapping[str, str] = MappingProxyType({})) -> None:
+    restore(plan, view or place.get("view", ""), instant_in(place) or 0.0, place)
     leave("stage")
 
 
@@ -171,7 +171,7 @@ def _talk(arrived: Arrived) -> None:
 
 OPENERS: dict[str, Callable[[Arrived], None]] = {
     "talk": _talk,
-    "scenario": _scenario,
+    "plan": _plan,
     "training": _training,
     "trace": _trace,
     "machine": _machine,

@@ -1,4 +1,4 @@
-"""How much a scene moves: the sizes there are to choose from, and what its work needs."""
+"""How much a plan moves: the sizes there are to choose from, and what its work needs."""
 
 import math
 from dataclasses import replace
@@ -6,9 +6,9 @@ from dataclasses import replace
 import streamlit as st
 
 from ops import ALGORITHMS
-from ops.request import Request
-from ops.request.library_choice import library_of
-from ops.request.notation import assignments
+from ops.plan import Plan
+from ops.plan.library_choice import library_of
+from ops.plan.notation import assignments
 from ops.run.work import settled
 from sim.errors import InputError
 from sim.topology import Topology
@@ -20,17 +20,17 @@ from ui.workers.tasks import Load
 SIZES = [exact_size(KiB << k) for k in range(round(math.log2(4 * GiB / KiB)) + 1)]
 
 
-def load_of(scene: Request, topology: Topology) -> Load:
-    """What the scene's work needs; an algorithm of the catalogue says so without being built.
+def load_of(plan: Plan, topology: Topology) -> Load:
+    """What the plan's work needs; an algorithm of the catalogue says so without being built.
 
     Raises InputError, and StalledError where a library chooses on a machine that leads nowhere.
     """
-    if scene.schedule:
-        return read(tasks.load, scene)
-    if library_of(scene.algorithm):
-        return ask(tasks.load, scene)
-    entry, n = ALGORITHMS[scene.algorithm], topology.taking_part(scene.ranks)
-    values = settled(entry, n, scene.root, topology, assignments(scene.settings, entry.name))
+    if plan.schedule:
+        return read(tasks.load, plan)
+    if library_of(plan.algorithm):
+        return ask(tasks.load, plan)
+    entry, n = ALGORITHMS[plan.algorithm], topology.taking_part(plan.ranks)
+    values = settled(entry, n, plan.root, topology, assignments(plan.settings, entry.name))
     return Load(entry.name, n, values, entry.collective.sized, entry.unit_share(n, values))
 
 
@@ -41,5 +41,5 @@ def sizes(own: str) -> list[str]:
     try:
         return sorted([*SIZES, own], key=parse_size)
     except InputError:
-        st.session_state.scene = replace(st.session_state.scene, size=Request().size)
+        st.session_state.plan = replace(st.session_state.plan, size=Plan().size)
         raise

@@ -1,4 +1,4 @@
-"""One widget for one parameter of a machine, an algorithm, a format or a trouble; what cannot be read is told there."""
+"""One widget for one parameter of a machine, an algorithm, a format or a fault; what cannot be read is told there."""
 
 from collections.abc import Callable, Mapping
 
@@ -20,7 +20,7 @@ class RefusedError(Exception):
 
 
 def fresh(key: str) -> str:
-    """A widget's key for this scene: another one once a scene has been restored, so that widgets forget theirs."""
+    """A widget's key for this plan: another one once a plan has been restored, so that widgets forget theirs."""
     turn = st.session_state.get("turn", 0)
     return f"{key}~{turn}" if turn else key
 

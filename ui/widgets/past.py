@@ -1,27 +1,27 @@
-"""The scenes that a visit has left, for undoing, and those that were undone, for doing again."""
+"""The plans that a visit has left, for undoing, and those that were undone, for doing again."""
 
 from collections.abc import Mapping
 
 import streamlit as st
 
-from ops.request import Request
+from ops.plan import Plan
 from ui.text import tell
 
 MOST = 50
-"""Scenes that are kept."""
+"""Plans that are kept."""
 
 
-def move_on(scene: Request) -> None:
-    """Stand at another scene; the one that is left can be undone to."""
+def move_on(plan: Plan) -> None:
+    """Stand at another plan; the one that is left can be undone to."""
     state = st.session_state
-    if "scene" in state and state.scene != scene:
-        state.past = [*state.get("past", []), state.scene][-MOST:]
+    if "plan" in state and state.plan != plan:
+        state.past = [*state.get("past", []), state.plan][-MOST:]
         state.future = []
-    state.scene = scene
+    state.plan = plan
 
 
-def restore(scene: Request, view: str = "", t: float = 0.0, place: Mapping[str, str] | None = None) -> None:
-    """Stand at another scene, whatever the widgets hold: others take their places.
+def restore(plan: Plan, view: str = "", t: float = 0.0, place: Mapping[str, str] | None = None) -> None:
+    """Stand at another plan, whatever the widgets hold: others take their places.
 
     Where a view is named the player begins anew in it, at an instant, and in `place` as the other words of a link say.
 
@@ -29,7 +29,7 @@ def restore(scene: Request, view: str = "", t: float = 0.0, place: Mapping[str, 
     widget whose state was deleted would then seem to have been changed.
     """
     state = st.session_state
-    move_on(scene)
+    move_on(plan)
     state.start, state.view, state.place = t, view, dict(place or {})
     state.pop("stood", None)
     state.turn = state.get("turn", 0) + 1
@@ -37,30 +37,30 @@ def restore(scene: Request, view: str = "", t: float = 0.0, place: Mapping[str, 
         state.begun = state.get("begun", 0) + 1
 
 
-def remember(scene: Request) -> None:
-    """Keep the scene that is being left, for undoing."""
+def remember(plan: Plan) -> None:
+    """Keep the plan that is being left, for undoing."""
     state = st.session_state
-    move_on(scene)
-    state.good = scene
+    move_on(plan)
+    state.good = plan
     state.broken = bool(state.get("refused"))
 
 
 def undo() -> None:
-    """Back to the scene before; what was typed and never worked goes first. And on again, where one has gone back."""
+    """Back to the plan before; what was typed and never worked goes first. And on again, where one has gone back."""
     state = st.session_state
 
     def undone() -> None:
         before, after = list(state.get("past", [])), list(state.get("future", []))
-        is_typed = state.get("broken", False) and state.scene == state.get("good")  # and not what a hand asked
+        is_typed = state.get("broken", False) and state.plan == state.get("good")  # and not what a hand asked
         if is_typed or not before:
-            restore(state.scene)
+            restore(state.plan)
         else:
-            after.append(state.scene)
+            after.append(state.plan)
             restore(before.pop())
         state.past, state.future = before, after
 
     def redone() -> None:
-        before, after = [*state.get("past", []), state.scene], list(state.get("future", []))
+        before, after = [*state.get("past", []), state.plan], list(state.get("future", []))
         if after:
             restore(after.pop())
         state.past, state.future = before, after

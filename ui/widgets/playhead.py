@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from ops import ALGORITHMS
-from ops.request import Request
+from ops.plan import Plan
 from ops.training.step import Interval, StepCollective, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
@@ -31,8 +31,8 @@ def playable(step: TrainingStep) -> dict[int, StepCollective]:
     }
 
 
-def alone(machine: Request, call: StepCollective) -> Request:
-    """A collective of a step as a scene: with nothing else on the machine."""
+def alone(machine: Plan, call: StepCollective) -> Plan:
+    """A collective of a step as a plan: with nothing else on the machine."""
     run = replace(machine, algorithm=call.algorithm, ranks=len(call.ranks))
     return replace(run, size=str(round(call.size))) if call.size >= 1 else run
 
@@ -66,7 +66,7 @@ def listen(step: TrainingStep, window: Interval) -> None:
         page_script("buckets")(key=KEY, data=data, default={"asked": None}, on_asked_change=partial(clicked, step))
 
 
-def draw(step: TrainingStep, machine: Request) -> None:
+def draw(step: TrainingStep, machine: Plan) -> None:
     """Play what is chosen in the timeline or here."""
     calls, chosen, state = playable(step), chosen_of(step), st.session_state
     if chosen is None:

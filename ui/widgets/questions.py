@@ -1,4 +1,4 @@
-"""Questions that somebody comes with, two clicks from the first page, and the answer beside the scene that shows it."""
+"""Questions that somebody comes with, two clicks from the first page, and the answer beside the plan that shows it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,15 +6,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from ops.request import Request
-from ops.request.link import to_link
+from ops.plan import Plan
+from ops.plan.link import to_link
 from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.units import fmt_share, fmt_time
 from ui.drawer import folds
 from ui.pages import visit
-from ui.scene.examples import SCENARIOS
-from ui.scene.picture import STALLED
+from ui.plan.examples import EXAMPLES
+from ui.plan.picture import STALLED
 from ui.text import catalogue, plain, spoken, tell
 from ui.widgets.compare import Run
 from ui.widgets.parameter import fresh
@@ -22,48 +22,48 @@ from ui.widgets.past import restore
 
 
 def menu() -> None:
-    """All questions; each opens the scene, lesson or page that answers it."""
+    """All questions; each opens the plan, lesson or page that answers it."""
     key = fresh("questions")  # the next one is closed
     with st.popover(tell("page.questions"), icon=":material/help:", key=key, on_change="rerun") as panel:
         if not folds.is_made("questions", is_needed=panel.open):
             return
-        for name, example in SCENARIOS.items():
+        for name, example in EXAMPLES.items():
             if example.asks:
-                label = tell(f"scenario.{name}")
+                label = tell(f"example.{name}")
                 st.button(label, on_click=_open, args=(name,), key=f"ask_{name}", type="tertiary", width="stretch")
         st.button(
-            tell("scenes.all"), on_click=visit, args=({"page": "gallery"},), key="all_scenes", icon=":material/apps:"
+            tell("examples.all"), on_click=visit, args=({"page": "gallery"},), key="all_plans", icon=":material/apps:"
         )
 
 
 def _open(name: str) -> None:
-    example = SCENARIOS[name]
+    example = EXAMPLES[name]
     st.session_state.asked_for = name
     if example.words:
         visit(example.words)
     else:
-        restore(example.scene, example.view)
+        restore(example.plan, example.view)
 
 
 def answer(runs: Sequence[Run]) -> None:
-    """What the scene answers, as long as it is the one that a question opened."""
+    """What the plan answers, as long as it is the one that a question opened."""
     name = st.session_state.get("asked_for", "")
     with st.container():  # there whether or not there is an answer, so that what follows keeps its place
-        if name not in SCENARIOS or f"answer.{name}" not in catalogue(spoken()):
+        if name not in EXAMPLES or f"answer.{name}" not in catalogue(spoken()):
             return
-        if not is_same(runs[0][0], SCENARIOS[name].scene):
+        if not is_same(runs[0][0], EXAMPLES[name].plan):
             return
         st.info(tell(f"answer.{name}", **_words(runs)), icon=":material/lightbulb:")
 
 
-def is_same(scene: Request, other: Request) -> bool:
-    """Whether two scenes are one, however their machines are written: the form leaves out what is usual."""
-    return replace(scene, machine="") == replace(other, machine="") and _machine(scene) == _machine(other)
+def is_same(plan: Plan, other: Plan) -> bool:
+    """Whether two plans are one, however their machines are written: the form leaves out what is usual."""
+    return replace(plan, machine="") == replace(other, machine="") and _machine(plan) == _machine(other)
 
 
-def _machine(scene: Request) -> tuple[str, Mapping[str, object]]:
+def _machine(plan: Plan) -> tuple[str, Mapping[str, object]]:
     """A machine's name and the value of every parameter."""
-    name, words = parse_spec(scene.machine)
+    name, words = parse_spec(plan.machine)
     parameters = MACHINES.parameters(name)
     said = {key: parameters[key].parse(word, name) for key, word in words.items() if key in parameters}
     return name, {key: parameter.default for key, parameter in parameters.items()} | said
@@ -71,7 +71,7 @@ def _machine(scene: Request) -> tuple[str, Mapping[str, object]]:
 
 def _words(runs: Sequence[Run]) -> dict[str, str]:
     """What an answer may tell of the runs."""
-    scene, picture, _ = runs[0]
+    plan, picture, _ = runs[0]
     ended = [run for run in runs if run[1].verdict != STALLED]
     first, last = (pick(ended, key=lambda run: run[1].seconds) for pick in (min, max))
     added = {part: seconds for part, seconds in picture.parts.items() if part not in ("latency", "bytes") and seconds}
@@ -92,5 +92,5 @@ def _words(runs: Sequence[Run]) -> dict[str, str]:
         "part": tell(f"player.why.{most}"),
         "spent": fmt_time(picture.parts[most]),
         "messages": str(picture.messages),
-        "embed": f"?{urlencode(to_link(scene) | {'embed': 'true'} | language)}",
+        "embed": f"?{urlencode(to_link(plan) | {'embed': 'true'} | language)}",
     }

@@ -1,4 +1,4 @@
-"""The sidebar: what runs, on which machine, with how much; every choice ends up as a word of the scene."""
+"""The sidebar: what runs, on which machine, with how much; every choice ends up as a word of the plan."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,12 +13,12 @@ from ops.collectives import COLLECTIVES
 from ops.formats import SCHEDULE_FORMATS
 from ops.libraries import LIBRARIES
 from ops.libraries.nccl.choice import as_nccl_writes
-from ops.request import Request
-from ops.request.examples import example_captures, example_schedules
-from ops.request.library_choice import collective_of, library_of, options_of
-from ops.request.model import is_trace
-from ops.request.notation import assignments, by_name
-from ops.request.scenario import is_scenario
+from ops.plan import Plan
+from ops.plan.examples import example_captures, example_schedules
+from ops.plan.library_choice import collective_of, library_of, options_of
+from ops.plan.model import is_trace
+from ops.plan.notation import assignments, by_name
+from ops.plan.plan_file import is_plan
 from sim.base.files.textfile import decoded
 from sim.engine.job import check_size
 from sim.errors import InputError, StalledError
@@ -29,8 +29,8 @@ from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
 from ui.drawer import ahead, folds
-from ui.scene.examples import SCENARIOS
-from ui.scene.machines import able_on, format_of, is_on, machine_of, plain_machine
+from ui.plan.examples import EXAMPLES
+from ui.plan.machines import able_on, format_of, is_on, machine_of, plain_machine
 from ui.text import plain, summary, tell
 from ui.widgets import compare, whatif
 from ui.widgets.load import SIZES, load_of, sizes
@@ -44,60 +44,60 @@ OWN = ""
 """The choice of a text that is not one of the examples."""
 
 
-def choose(scene: Request) -> tuple[Request, Topology | None]:
-    """Draw all of it: returns the chosen scene and its machine, or None where a message already says why not."""
-    source = _source("page.work.from", ("catalogue", "file"), "file" if scene.schedule else "catalogue")
+def choose(plan: Plan) -> tuple[Plan, Topology | None]:
+    """Draw all of it: returns the chosen plan and its machine, or None where a message already says why not."""
+    source = _source("page.work.from", ("catalogue", "file"), "file" if plan.schedule else "catalogue")
     try:
         if source == "catalogue":
-            scene = _choose_algorithm(replace(scene, schedule=""))
+            plan = _choose_algorithm(replace(plan, schedule=""))
         else:
-            scene = _choose_schedule(scene)
-            if scene.is_kept:
-                return scene, machine_of(scene)
-        before, (scene, own) = scene, _choose_machine(scene)
-        scene, topology = _choose_network(scene, own)
+            plan = _choose_schedule(plan)
+            if plan.is_kept:
+                return plan, machine_of(plan)
+        before, (plan, own) = plan, _choose_machine(plan)
+        plan, topology = _choose_network(plan, own)
         if not is_on(before, own):
-            scene = replace(scene, placement="", edits="")
-        scene, topology = _choose_placement(scene, topology)
-        scene, topology = _choose_edits(scene, topology)
-        scene = _choose_ranks(scene, topology) if source == "catalogue" else replace(scene, ranks=0)
+            plan = replace(plan, placement="", edits="")
+        plan, topology = _choose_placement(plan, topology)
+        plan, topology = _choose_edits(plan, topology)
+        plan = _choose_ranks(plan, topology) if source == "catalogue" else replace(plan, ranks=0)
         if topology.n > 1:
-            scene = _choose_load(scene, load_of(scene, topology))
-            scene = compare.choose(replace(scene, trouble=whatif.choose(scene, topology)))
+            plan = _choose_load(plan, load_of(plan, topology))
+            plan = compare.choose(replace(plan, fault=whatif.choose(plan, topology)))
     except (InputError, StalledError) as error:
         refuse(error)
-        return scene, None
+        return plan, None
     except RefusedError:
-        return scene, None
-    return scene, topology
+        return plan, None
+    return plan, topology
 
 
-def choose_machine(scene: Request) -> tuple[Request, Topology | None]:
+def choose_machine(plan: Plan) -> tuple[Plan, Topology | None]:
     """The machine alone, for pages that run something else on it; None as in `choose`."""
     st.session_state.refused = []
     try:
-        return _choose_machine(scene)
+        return _choose_machine(plan)
     except (InputError, StalledError) as error:
         refuse(error)
     except RefusedError:
         pass
-    return scene, None
+    return plan, None
 
 
-def scenarios() -> None:
-    """Scenes worth a look. Choosing one forgets what the widgets hold, this one's own choice too."""
+def examples() -> None:
+    """Examples. Choosing one forgets what the widgets hold, this one's own choice too."""
     chosen = st.selectbox(
-        tell("page.scenario"),
-        [name for name, example in SCENARIOS.items() if not example.asks],
+        tell("page.examples"),
+        [name for name, example in EXAMPLES.items() if not example.asks],
         index=None,
-        format_func=lambda name: tell(f"scenario.{name}"),
-        placeholder=tell("page.scenario"),
+        format_func=lambda name: tell(f"example.{name}"),
+        placeholder=tell("page.examples"),
         label_visibility="collapsed",
         width=240,
-        key=fresh("scenario"),
+        key=fresh("examples"),
     )
     if chosen:
-        restore(SCENARIOS[chosen].scene)
+        restore(EXAMPLES[chosen].plan)
         st.rerun()
 
 
@@ -114,11 +114,11 @@ def _source(label: str, sources: tuple[str, ...], now: str) -> str:
     return chosen
 
 
-def _choose_algorithm(scene: Request) -> Request:
-    algorithm, settings = by_name(scene.algorithm, scene.settings)
-    scene = replace(scene, algorithm=algorithm, settings=settings)
-    library, collective = library_of(scene.algorithm), collective_of(scene.algorithm)
-    name = "" if library else scene.algorithm.partition(".")[2]
+def _choose_algorithm(plan: Plan) -> Plan:
+    algorithm, settings = by_name(plan.algorithm, plan.settings)
+    plan = replace(plan, algorithm=algorithm, settings=settings)
+    library, collective = library_of(plan.algorithm), collective_of(plan.algorithm)
+    name = "" if library else plan.algorithm.partition(".")[2]
     names = offered()
     collective = st.selectbox(
         tell("page.collective"),
@@ -129,20 +129,20 @@ def _choose_algorithm(scene: Request) -> Request:
     )
     before, library = library, _choose_library(library)
     if library != before:
-        scene = replace(scene, settings="")
+        plan = replace(plan, settings="")
     if library == "nccl":
-        own = {key: as_nccl_writes(word) for key, word in assignments(scene.settings, scene.algorithm).items()}
-        scene = replace(scene, settings=written(own))
+        own = {key: as_nccl_writes(word) for key, word in assignments(plan.settings, plan.algorithm).items()}
+        plan = replace(plan, settings=written(own))
     if library:
         choice = f"{library}.{collective}"
-        return _choose_settings(replace(scene, algorithm=choice), options_of(library), choice)
-    fitting = able_on([scene], (a for a in ALGORITHMS if a.startswith(f"{collective}.")))
+        return _choose_settings(replace(plan, algorithm=choice), options_of(library), choice)
+    fitting = able_on([plan], (a for a in ALGORITHMS if a.startswith(f"{collective}.")))
     algorithms = [a.partition(".")[2] for a in fitting]
     at = algorithms.index(likely(collective, name, fitting).partition(".")[2])
     chosen = st.selectbox(tell("page.algorithm"), algorithms, index=at, key=fresh(f"of_{collective}"))
     entry = ALGORITHMS[f"{collective}.{chosen}"]
     st.caption(summary(entry.name, entry.summary))
-    return _choose_settings(replace(scene, algorithm=entry.name), entry.params, entry.name)
+    return _choose_settings(replace(plan, algorithm=entry.name), entry.params, entry.name)
 
 
 @cache
@@ -172,32 +172,32 @@ def _choose_library(now: str) -> str:
     return chosen
 
 
-def _choose_schedule(scene: Request) -> Request:
+def _choose_schedule(plan: Plan) -> Plan:
     """A schedule as text: an example, a paste or a file, and what its format can be told."""
     endings = (*SCHEDULE_FORMATS.endings, "yaml", "yml")
-    text, place = _text(scene.schedule, example_schedules(), "schedule", endings)
+    text, place = _text(plan.schedule, example_schedules(), "schedule", endings)
     with _told_in(place):
-        if is_scenario(text):
-            restored = read(reading.scenario, text, tell("page.schedule.name")).scene
+        if is_plan(text):
+            restored = read(reading.plan, text, tell("page.schedule.name")).plan
             ask(tasks.can_be_run, restored)
             restore(restored)
             st.rerun()
-        scene = replace(scene, schedule=text)
+        plan = replace(plan, schedule=text)
         if is_trace(text):
-            machine_of(scene)
-            return scene
+            machine_of(plan)
+            return plan
         reader = SCHEDULE_FORMATS[read(reading.schedule_format, text, tell("page.schedule.name"))]
         st.caption(tell("page.recognised", format=reader.title))
-        scene = _choose_settings(scene, reader.options, reader.name)
-        read(tasks.load, scene)
-    return scene
+        plan = _choose_settings(plan, reader.options, reader.name)
+        read(tasks.load, plan)
+    return plan
 
 
-def _choose_settings(scene: Request, parameters: Mapping[str, Parameter], owner: str) -> Request:
+def _choose_settings(plan: Plan, parameters: Mapping[str, Parameter], owner: str) -> Plan:
     if not parameters:
-        return replace(scene, settings=settings(parameters, scene.settings, owner))
+        return replace(plan, settings=settings(parameters, plan.settings, owner))
     with st.expander(tell("page.parameters"), expanded=True):
-        return replace(scene, settings=settings(parameters, scene.settings, owner))
+        return replace(plan, settings=settings(parameters, plan.settings, owner))
 
 
 @contextmanager
@@ -250,52 +250,52 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
     return text, place
 
 
-def _choose_machine(scene: Request) -> tuple[Request, Topology]:
-    if _source("page.source", ("model", "capture"), "capture" if scene.capture else "model") == "model":
-        scene = _choose_model(scene)
+def _choose_machine(plan: Plan) -> tuple[Plan, Topology]:
+    if _source("page.source", ("model", "capture"), "capture" if plan.capture else "model") == "model":
+        plan = _choose_model(plan)
     else:
-        text, place = _text(scene.capture, example_captures(), "capture", FORMATS.endings)
+        text, place = _text(plan.capture, example_captures(), "capture", FORMATS.endings)
         with _told_in(place):
-            scene = _choose_rates(replace(scene, capture=text))
-            return scene, _own(scene)
-    return scene, _own(scene)
+            plan = _choose_rates(replace(plan, capture=text))
+            return plan, _own(plan)
+    return plan, _own(plan)
 
 
-def _own(scene: Request) -> Topology:
+def _own(plan: Plan) -> Topology:
     """The machine with the network it has of its own."""
-    return machine_of(plain_machine(scene))
+    return machine_of(plain_machine(plan))
 
 
-def _choose_network(scene: Request, topology: Topology) -> tuple[Request, Topology]:
+def _choose_network(plan: Plan, topology: Topology) -> tuple[Plan, Topology]:
     """What joins the machine's hosts, where anything does."""
     if not has_network(topology):
         st.selectbox(tell("page.network"), [tell("page.network.none")], disabled=True, key=fresh("no_network"))
-        return replace(scene, network=""), topology
+        return replace(plan, network=""), topology
     names = ["", *NETWORKS]
     name = st.selectbox(
         tell("page.network"),
         names,
-        index=names.index(scene.network) if scene.network in names else 0,
+        index=names.index(plan.network) if plan.network in names else 0,
         format_func=lambda x: x or tell("page.network.own"),
         help=tell("page.network.help"),
         key=fresh("network"),
     )
-    joined = replace(scene, network=name)
+    joined = replace(plan, network=name)
     return joined, machine_of(replace(joined, placement="", edits="")) if name else topology
 
 
-def _choose_placement(scene: Request, topology: Topology) -> tuple[Request, Topology]:
+def _choose_placement(plan: Plan, topology: Topology) -> tuple[Plan, Topology]:
     """Which of its GPUs play the ranks, as a list or a rank file; all of them in order where nothing is written."""
     if topology.n < 2:
-        return replace(scene, placement=""), topology
+        return replace(plan, placement=""), topology
     label, icon = tell("page.placement"), ":material/event_seat:"
-    panel, is_made = folds.fold("placement", label, icon, is_needed=bool(scene.placement))
+    panel, is_made = folds.fold("placement", label, icon, is_needed=bool(plan.placement))
     if not is_made:
-        return scene, topology
+        return plan, topology
     with panel:
         text = st.text_area(
             tell("page.placement.which"),
-            scene.placement,
+            plan.placement,
             placeholder=tell("page.placement.all"),
             help=tell("page.placement.help"),
             height=68,
@@ -303,19 +303,19 @@ def _choose_placement(scene: Request, topology: Topology) -> tuple[Request, Topo
         ).strip()
         with _told_in(st.empty()):
             line = read(reading.placement, text, tell("page.placement")) if text else ""
-            scene = replace(scene, placement=line)
-            return scene, machine_of(replace(scene, edits="")) if line else topology
+            plan = replace(plan, placement=line)
+            return plan, machine_of(replace(plan, edits="")) if line else topology
 
 
-def _choose_edits(scene: Request, topology: Topology) -> tuple[Request, Topology]:
+def _choose_edits(plan: Plan, topology: Topology) -> tuple[Plan, Topology]:
     """What is changed on the machine; nothing is left of it on another one."""
-    edits = whatif.choose(scene, topology, whatif.EDIT)
-    scene = replace(scene, edits=edits)
-    return scene, machine_of(scene) if edits else topology
+    edits = whatif.choose(plan, topology, whatif.EDIT)
+    plan = replace(plan, edits=edits)
+    return plan, machine_of(plan) if edits else topology
 
 
-def _choose_model(scene: Request) -> Request:
-    name, words = parse_spec(scene.machine)
+def _choose_model(plan: Plan) -> Plan:
+    name, words = parse_spec(plan.machine)
     names = list(MACHINES)
     name = st.selectbox(
         tell("page.machine"),
@@ -324,7 +324,7 @@ def _choose_model(scene: Request) -> Request:
         help=summary(name, MACHINES.summary(name)),
         key=fresh("machine"),
     )
-    if name != parse_spec(scene.machine)[0]:
+    if name != parse_spec(plan.machine)[0]:
         words = {}
     place = st.empty()
     parameters, changed = MACHINES.parameters(name), ",".join(f"{k}={v}" for k, v in words.items())
@@ -333,31 +333,31 @@ def _choose_model(scene: Request) -> Request:
     if is_made:
         with panel:
             changed = settings(parameters, changed, name)
-    scene = replace(scene, capture="", rates="", machine=f"{name}:{changed}" if changed else name)
+    plan = replace(plan, capture="", rates="", machine=f"{name}:{changed}" if changed else name)
     with _told_in(place):
-        _own(scene)
-    return scene
+        _own(plan)
+    return plan
 
 
-def _choose_rates(scene: Request) -> Request:
+def _choose_rates(plan: Plan) -> Plan:
     """What a capture does not say, with a default until given."""
-    reader = format_of(scene)
+    reader = format_of(plan)
     st.caption(tell("page.recognised", format=reader.title))
     with st.expander(tell("page.rates"), expanded=False):
-        return replace(scene, rates=settings(reader.options, scene.rates, "capture"))
+        return replace(plan, rates=settings(reader.options, plan.rates, "capture"))
 
 
-def _choose_ranks(scene: Request, topology: Topology) -> Request:
+def _choose_ranks(plan: Plan, topology: Topology) -> Plan:
     most = topology.n
     if most > 2:
-        scene = replace(scene, ranks=_ranks(most, max(2, min(scene.ranks or most, most))))
+        plan = replace(plan, ranks=_ranks(most, max(2, min(plan.ranks or most, most))))
     else:
-        scene = replace(scene, ranks=0)
-    n = scene.ranks or most
-    if COLLECTIVES[collective_of(scene.algorithm)].rooted and n > 1:
-        root = st.number_input(tell("page.root"), 0, n - 1, min(scene.root, n - 1), key=fresh(f"root_{n}"))
-        scene = replace(scene, root=int(root))
-    return scene
+        plan = replace(plan, ranks=0)
+    n = plan.ranks or most
+    if COLLECTIVES[collective_of(plan.algorithm)].rooted and n > 1:
+        root = st.number_input(tell("page.root"), 0, n - 1, min(plan.root, n - 1), key=fresh(f"root_{n}"))
+        plan = replace(plan, root=int(root))
+    return plan
 
 
 @st.fragment
@@ -366,19 +366,19 @@ def _ranks(most: int, now: int) -> int:
     chosen = st.slider(tell("page.ranks"), 2, most, now, key=fresh(f"ranks_{most}"))
 
     def words(place: int) -> dict[str, int]:
-        return {"ranks": 0 if place == most else place, "root": min(st.session_state.scene.root, place - 1)}
+        return {"ranks": 0 if place == most else place, "root": min(st.session_state.plan.root, place - 1)}
 
     ahead.follow("ranks", chosen, range(2, most + 1), words)
     return int(words(chosen)["ranks"])
 
 
-def _choose_load(scene: Request, load: Load) -> Request:
+def _choose_load(plan: Plan, load: Load) -> Plan:
     if not load.sized:
-        return scene
-    scene = replace(scene, size=_size(scene.size, sizes(scene.size)))
+        return plan
+    plan = replace(plan, size=_size(plan.size, sizes(plan.size)))
     with _told_in(st.empty()):
-        check_size(load.name, load.unit_share, parse_size(scene.size))
-    return scene
+        check_size(load.name, load.unit_share, parse_size(plan.size))
+    return plan
 
 
 @st.fragment

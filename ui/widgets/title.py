@@ -1,4 +1,4 @@
-"""The page's title: a sentence about the scene whose words are controls, each chosen where it stands."""
+"""The page's title: a sentence about the plan whose words are controls, each chosen where it stands."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,18 +11,18 @@ from streamlit.delta_generator import DeltaGenerator
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.libraries import LIBRARIES
-from ops.request import Request
-from ops.request.library_choice import collective_of, library_of
-from ops.request.notation import kept
+from ops.plan import Plan
+from ops.plan.library_choice import collective_of, library_of
+from ops.plan.notation import kept
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.topology import Topology
-from ui.scene.machines import able_on
+from ui.plan.machines import able_on
 from ui.text import plain, tell
 from ui.widgets.load import sizes
 from ui.widgets.parameter import fresh
 from ui.widgets.past import restore, undo
-from ui.widgets.sidebar import likely, offered, scenarios
+from ui.widgets.sidebar import examples, likely, offered
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -31,23 +31,23 @@ EDITED = " ✎"
 LETTER, AROUND, WIDEST = 11, 30, 420
 """Pixels that a letter of the title takes, that a word has around it, and that it takes at most."""
 ANOTHER: dict[str, Any] = {
-    **dict.fromkeys(("capture", "rates", "network", "placement", "edits", "trouble"), ""),
+    **dict.fromkeys(("capture", "rates", "network", "placement", "edits", "fault"), ""),
     **dict.fromkeys(("ranks", "root"), 0),
 }
-"""What is left of a scene on another machine."""
-Change = Callable[[str], Request]
+"""What is left of a plan on another machine."""
+Change = Callable[[str], Plan]
 
 
-def draw(scene: Request, machine: str) -> None:
-    """Draw the title of a scene on a machine of this name."""
+def draw(plan: Plan, machine: str) -> None:
+    """Draw the title of a plan on a machine of this name."""
     words: dict[str, Callable[[], None]] = {
-        "collective": lambda: _collective(scene),
-        "algorithm": lambda: _algorithm(scene),
-        "machine": lambda: _machine(scene, machine),
-        "size": lambda: _size(scene),
+        "collective": lambda: _collective(plan),
+        "algorithm": lambda: _algorithm(plan),
+        "machine": lambda: _machine(plan, machine),
+        "size": lambda: _size(plan),
     }
-    sized, unsized = ("title.file", "title.file.whole") if scene.schedule else ("title.scene", "title.barrier")
-    form = sized if _is_sized(scene) else unsized
+    sized, unsized = ("title.file", "title.file.whole") if plan.schedule else ("title.plan", "title.barrier")
+    form = sized if _is_sized(plan) else unsized
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="title"):
         for literal, word in re.findall(r"([^{}]*)(?:\{(\w+)\})?", _sentence(form, words)):
             if literal.strip():
@@ -56,12 +56,12 @@ def draw(scene: Request, machine: str) -> None:
                 words[word]()
 
 
-def without_a_run(scene: Request, topology: Topology) -> None:
-    """Draw the title of a scene on a machine of one rank, which runs nothing, and what leads to another one."""
+def without_a_run(plan: Plan, topology: Topology) -> None:
+    """Draw the title of a plan on a machine of one rank, which runs nothing, and what leads to another one."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
-        draw(scene, topology.name)
+        draw(plan, topology.name)
         with actions():
-            scenarios()
+            examples()
             undo()
     st.warning(tell("page.nothing", machine=plain(topology.name)), icon=":material/error:")
 
@@ -78,11 +78,11 @@ def _sentence(form: str, words: Mapping[str, object]) -> str:
     return tell(form, **{name: f"{{{name}}}" for name in words})
 
 
-def _is_sized(scene: Request) -> bool:
-    if not scene.schedule:
-        return COLLECTIVES[collective_of(scene.algorithm)].sized
+def _is_sized(plan: Plan) -> bool:
+    if not plan.schedule:
+        return COLLECTIVES[collective_of(plan.algorithm)].sized
     try:
-        return ask(tasks.load, scene).sized
+        return ask(tasks.load, plan).sized
     except (InputError, StalledError):
         return False
 
@@ -108,62 +108,62 @@ def _word(label: str, options: Sequence[str], now: str, change: Change, shown: C
     )
 
 
-def _without(scene: Request) -> dict[str, Any]:
+def _without(plan: Plan) -> dict[str, Any]:
     """What is left out with another algorithm: parameters, and runs beside it that say only what they do otherwise."""
-    return {"settings": "", "against": kept(scene.against)}
+    return {"settings": "", "against": kept(plan.against)}
 
 
-def _collective(scene: Request) -> None:
-    names, now = offered(), collective_of(scene.algorithm)
+def _collective(plan: Plan) -> None:
+    names, now = offered(), collective_of(plan.algorithm)
 
-    def change(name: str) -> Request:
-        library = library_of(scene.algorithm)
-        own = scene.algorithm.partition(".")[2]
+    def change(name: str) -> Plan:
+        library = library_of(plan.algorithm)
+        own = plan.algorithm.partition(".")[2]
         return replace(
-            scene,
+            plan,
             algorithm=f"{library}.{name}" if library else likely(name, own),
             settings="",
-            against=kept(scene.against),
+            against=kept(plan.against),
         )
 
     _word("title.collective", names, now, change)
 
 
-def _algorithm(scene: Request) -> None:
-    collective, library = collective_of(scene.algorithm), library_of(scene.algorithm)
-    names = able_on([scene], (name for name in ALGORITHMS if name.startswith(f"{collective}.")))
+def _algorithm(plan: Plan) -> None:
+    collective, library = collective_of(plan.algorithm), library_of(plan.algorithm)
+    names = able_on([plan], (name for name in ALGORITHMS if name.startswith(f"{collective}.")))
     names += [f"{library}.{collective}" for library in LIBRARIES]
 
     def shown(name: str) -> str:
         return name.removeprefix(f"{collective}.").removesuffix(f".{collective}")
 
-    now = f"{library}.{collective}" if library else scene.algorithm.partition(":")[0]
+    now = f"{library}.{collective}" if library else plan.algorithm.partition(":")[0]
     _word(
         "title.algorithm",
         names,
         now,
-        lambda name: replace(scene, algorithm=name, **_without(scene)),
+        lambda name: replace(plan, algorithm=name, **_without(plan)),
         shown,
     )
 
 
-def _machine(scene: Request, machine: str) -> None:
-    now = "" if scene.capture else scene.machine
+def _machine(plan: Plan, machine: str) -> None:
+    now = "" if plan.capture else plan.machine
     names = [*([] if now in MACHINES else [now]), *MACHINES]
 
-    def change(name: str) -> Request:
+    def change(name: str) -> Plan:
         if name == now:
-            return scene
-        return replace(scene, machine=name, against=kept(scene.against), **ANOTHER)
+            return plan
+        return replace(plan, machine=name, against=kept(plan.against), **ANOTHER)
 
     _word(
         "title.machine",
         names,
         now,
         change,
-        lambda name: f"{name or machine}{EDITED if scene.edits and name == now else ''}",
+        lambda name: f"{name or machine}{EDITED if plan.edits and name == now else ''}",
     )
 
 
-def _size(scene: Request) -> None:
-    _word("title.size", sizes(scene.size), scene.size, lambda size: replace(scene, size=size))
+def _size(plan: Plan) -> None:
+    _word("title.size", sizes(plan.size), plan.size, lambda size: replace(plan, size=size))

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from ops.request import Request
-from ops.request.notation import entries, listed
+from ops.plan import Plan
+from ops.plan.notation import entries, listed
 from sim.errors import InputError
 from sim.faults.edits import EDITS, edited
-from sim.faults.kinds import TROUBLES, TroubleRegistry, troubles
+from sim.faults.kinds import FAULTS, FaultRegistry, faults
 from sim.faults.places import choices
 from sim.parameters import Parameter, pairs, written
 from sim.topology import Topology
@@ -21,30 +21,30 @@ from ui.widgets.parameter import RefusedError, field, fresh, refuse, usual
 
 
 class Several(NamedTuple):
-    """A list of a scene: its word there, its kinds, what refuses what cannot be, and its icon."""
+    """A list of a plan: its word there, its kinds, what refuses what cannot be, and its icon."""
 
     word: str
-    kinds: TroubleRegistry
+    kinds: FaultRegistry
     made: Callable[[Iterable[str], Topology], object]
     icon: str
 
     def called(self, name: str) -> str:
         """A kind in the language of the visit."""
-        return tell(f"{'trouble' if self.word == 'trouble' else 'edit'}.{name}")
+        return tell(f"{'fault' if self.word == 'fault' else 'edit'}.{name}")
 
 
-TROUBLE = Several("trouble", TROUBLES, troubles, ":material/bolt:")
+FAULT = Several("fault", FAULTS, faults, ":material/bolt:")
 EDIT = Several("edits", EDITS, lambda specs, topology: edited(topology, specs), ":material/build:")
 
 
-def choose(scene: Request, topology: Topology, several: Several = TROUBLE) -> str:
-    """Draw the entries that a scene's word holds and a way to add one; returns the word as it is now.
+def choose(plan: Plan, topology: Topology, several: Several = FAULT) -> str:
+    """Draw the entries that a plan's word holds and a way to add one; returns the word as it is now.
 
     Edits are made one after the other, so that each is chosen on the machine that those before it left. One is added to
-    the scene as the form has it: the visit's may still have another machine, where the form's cannot be run yet.
+    the plan as the form has it: the visit's may still have another machine, where the form's cannot be run yet.
     """
     kinds, word = several.kinds, several.word
-    words: str = getattr(scene, word)
+    words: str = getattr(plan, word)
     specs = entries(words)
     panel, is_made = folds.fold(word, tell(f"page.{word}"), several.icon, is_needed=bool(specs))
     if not is_made:
@@ -60,15 +60,15 @@ def choose(scene: Request, topology: Topology, several: Several = TROUBLE) -> st
                 st.markdown(f"**{several.called(name)}**", help=summary(name, kinds.summary(name)))
                 machine = _before(topology, specs[:number]) if several is EDIT else topology
                 now = f"{name}:{_fields(several, name, pairs(rest), machine, number)}".rstrip(":")
-                drop = fresh(f"drop_{number}" if several is TROUBLE else f"drop_edit_{number}")
-                if not st.button(tell("page.trouble.remove"), key=drop, icon=":material/close:"):
+                drop = fresh(f"drop_{number}" if several is FAULT else f"drop_edit_{number}")
+                if not st.button(tell("page.fault.remove"), key=drop, icon=":material/close:"):
                     remaining.append(now)
         added = st.selectbox(
             tell(f"page.{word}.add"),
             list(kinds),
             index=None,
             format_func=several.called,
-            placeholder=tell("page.trouble.none"),
+            placeholder=tell("page.fault.none"),
             key=fresh(f"add_{word}_{len(specs)}"),
         )
         if len(remaining) == len(specs) and not added:
@@ -79,7 +79,7 @@ def choose(scene: Request, topology: Topology, several: Several = TROUBLE) -> st
     if len(remaining) != len(specs):
         forget()
         changed: dict[str, Any] = {word: listed(remaining)}
-        past.move_on(replace(scene, **changed))
+        past.move_on(replace(plan, **changed))
         st.rerun()
     return listed(remaining)
 
@@ -102,9 +102,9 @@ def _check(several: Several, specs: list[str], topology: Topology) -> None:
 
 
 def describe(spec: str) -> str:
-    """A trouble or an edit in few words: what it is, where, and how much."""
+    """A fault or an edit in few words: what it is, where, and how much."""
     name, _, rest = spec.partition(":")
-    several = next((each for each in (TROUBLE, EDIT) if name in each.kinds), None)
+    several = next((each for each in (FAULT, EDIT) if name in each.kinds), None)
     if several is None:
         return spec
     arguments = pairs(rest)
@@ -115,13 +115,13 @@ def describe(spec: str) -> str:
 
 
 def offers() -> list[dict[str, Any]]:
-    """What the player may ask: on what, in which words, and the trouble or edit with braces to fill in.
+    """What the player may ask: on what, in which words, and the fault or edit with braces to fill in.
 
     One that says `to` what is asked by dragging the one onto the other; the more particular stand first.
     """
     clicked: list[dict[str, Any]] = [
         {"on": kind.targets(offer), "text": tell_or(f"offer.{name}.{offer.key}", text), "spec": kind.spec(offer)}
-        for kinds in (TROUBLES, EDITS)
+        for kinds in (FAULTS, EDITS)
         for name, kind in kinds.items()
         for offer in kind.offers
         for text in [offer.text or summary(name, kinds.summary(name))]
@@ -155,11 +155,11 @@ def _fields(several: Several, name: str, arguments: dict[str, str], topology: To
 
 
 def forget() -> None:
-    """Widgets of troubles are numbered, so others take their places when the numbers shift."""
+    """Widgets of faults are numbered, so others take their places when the numbers shift."""
     st.session_state.shift = st.session_state.get("shift", 0) + 1
 
 
 def _numbered(number: int, name: str) -> str:
-    """What the widgets of a trouble begin their keys with."""
+    """What the widgets of a fault begin their keys with."""
     shift = st.session_state.get("shift", 0)
     return f"t{number}.{shift}_{name}" if shift else f"t{number}_{name}"

@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ops.lab.cells import Row, rows
 from ops.lab.pool import Pool, carried_out
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError, StalledError
 from sim.units import fmt_share, fmt_size
 from ui.text import tell
@@ -102,11 +102,11 @@ def _again() -> None:
     st.session_state.pop("stopped", None)
 
 
-def ask_rows(cells: Sequence[Request]) -> Iterator[list[Row]]:
+def ask_rows(cells: Sequence[Plan]) -> Iterator[list[Row]]:
     """The rows of cells as they come; what is not taken is not carried out."""
     pool, whose, jobs = the_pool(), visitor(), set[PageJob]()
 
-    def submit(batch: Sequence[Request]) -> Future[list[Row]]:
+    def submit(batch: Sequence[Plan]) -> Future[list[Row]]:
         future: Future[list[Row]] = Future()
         job = pool.ask(whose, Call(rows, (tuple(batch),)), shared=False)
         jobs.add(job)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from ops.formats import SCHEDULE_FORMATS
 from ops.measured.formats import MEASUREMENTS
-from ops.request import Request
-from ops.request import training as training_request
-from ops.request.model import is_trace
-from ops.request.scenario import from_yaml, is_scenario, place_in
+from ops.plan import Plan
+from ops.plan import training as training_plan
+from ops.plan.model import is_trace
+from ops.plan.plan_file import from_yaml, is_plan, place_in
 from sim.base.formats import Formats
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -24,10 +24,10 @@ Text = tuple[str, str]
 """What it says, and what it is called."""
 
 
-class Scenario(NamedTuple):
-    """A scene that was written down, and where in its run a page stands."""
+class WrittenPlan(NamedTuple):
+    """A plan that was written down, and where in its run a page stands."""
 
-    scene: Request
+    plan: Plan
     place: Mapping[str, str]
 
 
@@ -47,12 +47,12 @@ class Kind(NamedTuple):
     read: Callable[[str, str], Any]
 
 
-def machine(words: Request) -> Topology:
-    """The machine of a scene, without its way of finding routes, which cannot be sent. Raises InputError."""
+def machine(words: Plan) -> Topology:
+    """The machine of a plan, without its way of finding routes, which cannot be sent. Raises InputError."""
     return words.topology().but(router=None)
 
 
-def differences(words: Request) -> list[str]:
+def differences(words: Plan) -> list[str]:
     """What edits made otherwise than a machine was, a line each. Raises InputError."""
     return words.differences()
 
@@ -67,9 +67,9 @@ def schedule_format(text: str, name: str) -> str:
     return SCHEDULE_FORMATS.recognise(text, name).name
 
 
-def scenario(text: str, name: str) -> Scenario:
-    """A scene that was written down. Raises InputError."""
-    return Scenario(from_yaml(text, name), place_in(text, name))
+def plan(text: str, name: str) -> WrittenPlan:
+    """A plan that was written down. Raises InputError."""
+    return WrittenPlan(from_yaml(text, name), place_in(text, name))
 
 
 def placement(text: str, name: str) -> str:
@@ -119,8 +119,8 @@ def _measured(text: str, name: str) -> None:
 
 KINDS = {
     "talk": Kind(document.is_talk, document.from_text),
-    "scenario": Kind(is_scenario, scenario),
-    "training": Kind(training_request.is_training, training_request.from_yaml),
+    "plan": Kind(is_plan, plan),
+    "training": Kind(training_plan.is_training, training_plan.from_yaml),
     "trace": Kind(is_trace, _later),
     "machine": Kind(_is_one(FORMATS), _later),
     "schedule": Kind(_is_one(SCHEDULE_FORMATS), _later),

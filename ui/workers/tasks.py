@@ -13,17 +13,17 @@ from ops.measured.accuracy import MeasuredRun, runs_of
 from ops.measured.comparison import Compared, Outside, compare_table
 from ops.measured.files import place, read_tables
 from ops.measured.machine import UntoldError
-from ops.request import Request
-from ops.request.notation import size_word
-from ops.request.training import TrainingRequest
+from ops.plan import Plan
+from ops.plan.notation import size_word
+from ops.plan.training import WorkloadPlan
 from ops.run.part import shown
 from ops.training.step import TrainingStep
 from sim.errors import InputError, StalledError
 from ui.files.exports import Shot, played
 from ui.lessons import LESSONS
 from ui.notebook.subject import Played, read
-from ui.scene import picture, thumbnail
-from ui.scene.picture import Picture
+from ui.plan import picture, thumbnail
+from ui.plan.picture import Picture
 from ui.story import telling
 from ui.talk import lessons, pages
 from ui.talk.pages import PackedScene
@@ -77,9 +77,9 @@ class Untold(NamedTuple):
     missing: str
 
 
-def run(scene: Request, language: str) -> Picture:
-    """What a scene looks like run. Raises InputError."""
-    return picture.run(scene, language)
+def run(plan: Plan, language: str) -> Picture:
+    """What a plan looks like run. Raises InputError."""
+    return picture.run(plan, language)
 
 
 def story(language: str) -> dict[str, Any]:
@@ -87,36 +87,36 @@ def story(language: str) -> dict[str, Any]:
     return telling.story(language)
 
 
-def diagnosis(machine: Request) -> Diagnosis:
+def diagnosis(machine: Plan) -> Diagnosis:
     """What is told of a machine that somebody brings. Raises InputError and StalledError."""
     return diagnose(machine)
 
 
-def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str, str]]:
+def crossings(plan: Plan, runs: tuple[Plan, ...]) -> list[tuple[str, str, str]]:
     """At which sizes one of several runs overtakes another. Raises InputError."""
-    return picture.crossings(scene, runs)
+    return picture.crossings(plan, runs)
 
 
-def export(scene: Request, ending: str, shot: Shot) -> bytes:
-    """The scene's run as a file. Raises InputError and StalledError."""
-    return picture.export(scene, ending, shot)
+def export(plan: Plan, ending: str, shot: Shot) -> bytes:
+    """The plan's run as a file. Raises InputError and StalledError."""
+    return picture.export(plan, ending, shot)
 
 
-def page_alone(scene: Request, view: str, language: str) -> bytes:
-    """The scene's run and those beside it as one page that plays without a network. Raises InputError."""
-    runs = read(scene)[0]
-    assert isinstance(runs, Played), "a request is a run"
+def page_alone(plan: Plan, view: str, language: str) -> bytes:
+    """The plan's run and those beside it as one page that plays without a network. Raises InputError."""
+    runs = read(plan)[0]
+    assert isinstance(runs, Played), "a plan is a run"
     return played(runs.traces, Shot(view, language=language), runs.titles)
 
 
-def small_picture(scene: Request, view: str) -> str:
-    """The scene's run in small, in the midst of it, as SVG. Raises InputError and StalledError."""
-    return thumbnail.of_run(shown(picture.carried_out(scene)), view)
+def small_picture(plan: Plan, view: str) -> str:
+    """The plan's run in small, in the midst of it, as SVG. Raises InputError and StalledError."""
+    return thumbnail.of_run(shown(picture.carried_out(plan)), view)
 
 
-def talk_scene(scene: Request, view: str, language: str) -> PackedScene:
+def talk_scene(plan: Plan, view: str, language: str) -> PackedScene:
     """A scene of a talk, packed. Raises InputError and StalledError."""
-    return pages.packed(scene, view, language)
+    return pages.packed(plan, view, language)
 
 
 def lesson_pages(language: str) -> dict[str, Any]:
@@ -124,21 +124,21 @@ def lesson_pages(language: str) -> dict[str, Any]:
     return lessons.packed(language, LESSONS)
 
 
-def load(scene: Request) -> Load:
-    """What the scene's work needs. Raises InputError."""
-    work = scene.work(None if scene.schedule else scene.topology())
+def load(plan: Plan) -> Load:
+    """What the plan's work needs. Raises InputError."""
+    work = plan.work(None if plan.schedule else plan.topology())
     return Load(work.name, work.n, work.settings, work.sized, work.unit_share)
 
 
-def can_be_run(scene: Request) -> None:
-    """Raise InputError for a scene that cannot be."""
+def can_be_run(plan: Plan) -> None:
+    """Raise InputError for a plan that cannot be."""
     with suppress(StalledError):
-        picture.carried_out(scene)
+        picture.carried_out(plan)
 
 
-def step(request: TrainingRequest) -> TrainingStep:
+def step(plan: WorkloadPlan) -> TrainingStep:
     """One step of a workload, on a machine without its way of finding routes. Raises InputError and StalledError."""
-    whole = request.run()
+    whole = plan.run()
     beside = {name: _unrouted(other) for name, other in whole.beside.items()}
     return replace(_unrouted(whole), beside=beside)
 
@@ -147,12 +147,12 @@ def _unrouted(step: TrainingStep) -> TrainingStep:
     return replace(step, topology=replace(step.topology, router=None))
 
 
-def compared(text: str, name: str, machine: str | Request, ranks: int) -> list[ComparedTable] | Untold:
-    """Every table of a text beside what is simulated, on the machine it names, the one given or that of a scene.
+def compared(text: str, name: str, machine: str | Plan, ranks: int) -> list[ComparedTable] | Untold:
+    """Every table of a text beside what is simulated, on the machine it names, the one given or that of a plan.
 
     Raises InputError.
     """
-    tables, own = [], machine.topology() if isinstance(machine, Request) else machine
+    tables, own = [], machine.topology() if isinstance(machine, Plan) else machine
     for table in read_tables(text, name):
         try:
             topology, placed, why = place(table, own, ranks)
@@ -170,19 +170,19 @@ def compared(text: str, name: str, machine: str | Request, ranks: int) -> list[C
     return tables
 
 
-def winners_change(cluster: Request, names: Sequence[str], n: int, sizes: Sequence[int]) -> list[Change]:
+def winners_change(cluster: Plan, names: Sequence[str], n: int, sizes: Sequence[int]) -> list[Change]:
     """The sizes at which the fastest of some algorithms changes on a machine. Raises InputError."""
-    request, runs = replace(cluster, ranks=n, size=size_word(sizes[0])), {}
-    topology = request.topology()
+    plan, runs = replace(cluster, ranks=n, size=size_word(sizes[0])), {}
+    topology = plan.topology()
     for name in names:
         with suppress(InputError):
-            runs[name] = request.of(name).prepare(topology)
+            runs[name] = plan.of(name).prepare(topology)
     return changes(runs, sizes)
 
 
-def links_that_matter(request: Request) -> LinksThatMatter:
+def links_that_matter(plan: Plan) -> LinksThatMatter:
     """Which links matter to a run, and what losing one costs. Raises InputError and StalledError."""
-    prepared = request.prepare()
+    prepared = plan.prepare()
     plain, swings = links.sensitivity(prepared)
     _, losses = links.failures(prepared)
     return LinksThatMatter(plain.work.name, plain.time, plain.busbw, swings, losses)

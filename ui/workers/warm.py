@@ -1,7 +1,7 @@
 """Compiled kernels: made on disk once by a process of their own; then workers are copies of one that has loaded them.
 
 Whoever compiled them first would keep the first visitor waiting for as long as that takes. Until they are on disk
-workers begin without, small scenes are interpreted, and a worker loads them when it has nothing else to do.
+workers begin without, small plans are interpreted, and a worker loads them when it has nothing else to do.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from ops.request import Request
+from ops.plan import Plan
 from sim.base.compiled import compiled
 from sim.fabric import kernel
 from sim.schedule import replay
@@ -27,8 +27,8 @@ def load() -> None:
     """Have the kernels at hand, from disk where they are there."""
     compiled(kernel)
     compiled(replay)
-    tasks.run(Request(machine="switch:ranks=64"), "en")
-    tasks.run(Request(machine="switch:ranks=64", trouble="slow_link:src=GPU0,dst=SW,share=0.5,start=1us,end=2us"), "en")
+    tasks.run(Plan(machine="switch:ranks=64"), "en")
+    tasks.run(Plan(machine="switch:ranks=64", fault="slow_link:src=GPU0,dst=SW,share=0.5,start=1us,end=2us"), "en")
 
 
 def are_made() -> bool:

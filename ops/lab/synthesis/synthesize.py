@@ -16,8 +16,8 @@ from ops.collectives import COLLECTIVES
 from ops.lab.cells import MANY, prepare
 from ops.lab.synthesis import matching
 from ops.lab.synthesis.plans import Edges, TransferPlan, choices_of_edges, direct, matched, planned
+from ops.plan import Plan
 from ops.registry import ALGORITHMS
-from ops.request import Request
 from ops.run import Run, Work, execute
 from sim.base.compiled import twin
 from sim.errors import InputError, StalledError
@@ -57,20 +57,20 @@ class SearchResult:
 
 
 def synthesize(
-    request: Request, *, topology: Topology | None = None, seeds: int = 4, progress: Progress = _silent
+    plan: Plan, *, topology: Topology | None = None, seeds: int = 4, progress: Progress = _silent
 ) -> SearchResult:
-    """The fastest of many searched schedules for the request's size, each proved and simulated.
+    """The fastest of many searched schedules for the plan's size, each proved and simulated.
 
-    `request.algorithm` names the collective alone; the machine may be there already. Blocks are cut into 1, 2, 4 …
+    `plan.algorithm` names the collective alone; the machine may be there already. Blocks are cut into 1, 2, 4 …
     pieces, ever finer until that no longer helps. `seeds` plans are made for each, of which the shortest is tried
     without any order, and with one or two messages at a time over a rank's link. Raises InputError for a collective,
     machine or number of ranks that it cannot be done for.
     """
-    collective = request.algorithm
+    collective = plan.algorithm
     if collective not in SEARCHED:
         raise InputError(f"{collective[:40]!r} is not searched for: choose from {', '.join(SEARCHED)}")
-    topology, size = topology or request.topology(), request.bytes
-    n, most = request.ranks or topology.n, min(MOST_RANKS, topology.n)
+    topology, size = topology or plan.topology(), plan.bytes
+    n, most = plan.ranks or topology.n, min(MOST_RANKS, topology.n)
     if topology.n < 2:
         raise InputError(f"{topology.name} holds {topology.n} ranks: a search needs at least 2")
     if not 2 <= n <= most:
@@ -91,7 +91,7 @@ def synthesize(
             if since == PATIENCE:
                 break
     assert best is not None
-    return SearchResult(best, rival(request, topology), tried)
+    return SearchResult(best, rival(plan, topology), tried)
 
 
 def _candidates(
@@ -116,13 +116,13 @@ def _candidates(
             yield _summed_at_home(n, pieces, edges, plan)
 
 
-def rival(request: Request, topology: Topology) -> Run | None:
+def rival(plan: Plan, topology: Topology) -> Run | None:
     """The fastest registered algorithm with its parameters as they are; None where none can do it here."""
     outcomes: list[Run] = []
     for entry in ALGORITHMS.values():
-        if entry.collective.name == request.algorithm:
+        if entry.collective.name == plan.algorithm:
             try:
-                outcomes.append(replace(request, algorithm=entry.name).prepare(topology).run())
+                outcomes.append(replace(plan, algorithm=entry.name).prepare(topology).run())
             except (InputError, StalledError):
                 continue
     return min(outcomes, key=lambda outcome: outcome.time, default=None)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ops.run.work import Work
 from sim.base.watch import Estimate
 from sim.faults import Perturbation
-from sim.faults.kinds import troubles
+from sim.faults.kinds import faults
 from sim.registry import Registry
 from sim.symmetry.link_classes import LinkClasses, link_classes
 from sim.symmetry.orbits import Orbits, orbits_of
@@ -39,15 +39,15 @@ class Setup:
     blocks: Sequence[float] | None = None
     lockstep: bool = False
     history: bool = False
-    trouble: Sequence[str | Perturbation] = ()
+    fault: Sequence[str | Perturbation] = ()
 
     @cached_property
     def faults(self) -> tuple[Perturbation, ...]:
         """What makes the machine differ, without what a library's way of sending costs."""
-        if not self.trouble:
+        if not self.fault:
             return ()
-        made = iter(troubles([fault for fault in self.trouble if isinstance(fault, str)], self.topology))
-        return tuple(next(made) if isinstance(fault, str) else fault for fault in self.trouble)
+        made = iter(faults([fault for fault in self.fault if isinstance(fault, str)], self.topology))
+        return tuple(next(made) if isinstance(fault, str) else fault for fault in self.fault)
 
     @cached_property
     def links(self) -> LinkClasses | None:

@@ -2,7 +2,7 @@
 
 A kind is a function from a machine and keyword parameters to another machine: `cut_cable:src=GPU0,dst=NVS0` calls
 `cut_cable(topology, src="GPU0", dst="NVS0")`. Several are made one after the other. Parameters, first arguments and
-what a click offers are as for troubles, which come and go while a run goes on; an edit is there before it.
+what a click offers are as for faults, which come and go while a run goes on; an edit is there before it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, overload
 
 from sim.errors import InputError, first_few
-from sim.faults.kinds import Offer, Trouble, TroubleRegistry, arguments_of
+from sim.faults.kinds import FaultKind, FaultRegistry, Offer, arguments_of
 from sim.parameters import parse_spec
 from sim.registry import returned
 from sim.topology import Topology
@@ -24,7 +24,7 @@ TOLD = 16
 """Ranks that are told to be played by others, at most."""
 
 Change = Callable[..., Topology]
-EDITS: TroubleRegistry = TroubleRegistry(__name__, "edit", function=lambda entry: entry.kind, leading=("topology",))
+EDITS: FaultRegistry = FaultRegistry(__name__, "edit", function=lambda entry: entry.kind, leading=("topology",))
 
 
 @overload
@@ -36,10 +36,10 @@ def edit(*, first: str = "", offers: Iterable[Offer] = ()) -> Callable[[Change],
 
 
 def edit(kind: Change | None = None, *, first: str = "", offers: Iterable[Offer] = ()) -> Any:
-    """Register a kind of edit under its function's name; arguments as for `sim.faults.kinds.trouble`."""
+    """Register a kind of edit under its function's name; arguments as for `sim.faults.kinds.fault`."""
     if kind is None:
         return partial(edit, first=first, offers=offers)
-    EDITS.add(kind.__name__, Trouble(kind, first, tuple(offers)))
+    EDITS.add(kind.__name__, FaultKind(kind, first, tuple(offers)))
     return kind
 
 

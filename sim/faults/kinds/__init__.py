@@ -1,4 +1,4 @@
-"""Faults, or what goes wrong, one file per family; `@trouble` puts a kind on the only list.
+"""Faults, or what goes wrong, one file per family; `@fault` puts a kind on the only list.
 
 A kind is a function from a machine and keyword parameters to a Perturbation: what it changes before anything runs,
 what it adds to transfers, and the process it is in the SimPy world. `straggler:rank=3,late=1ms` calls
@@ -24,7 +24,7 @@ from sim.topology import Topology
 from sim.topology.devices import DeviceKind
 
 MOST = 64
-"""Troubles at once."""
+"""Faults at once."""
 PLACES = {"start": "src", "end": "dst", "rank": "rank", "device": "device"}
 """What is filled in for a parameter that points at a place."""
 EXAMPLES = {"src": "GPU0", "dst": "GPU1", "rank": "0", "device": "GPU0", "now": "1us", "time": "1us", "share": "0.5"}
@@ -39,7 +39,7 @@ class Offer(NamedTuple):
 
     `arguments` are those beside the place, like `share=0.5,start={now}`, left out where the instant has not come;
     `{time*0.25}` is a quarter of the run's time, and `{share}` is dragged to. `text` asks in English, instead of the
-    trouble's own summary; other languages have a text `offer.TROUBLE.KEY`.
+    fault's own summary; other languages have a text `offer.FAULT.KEY`.
     """
 
     key: str
@@ -59,8 +59,8 @@ class Drag(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """A kind of trouble, or of edit, with the arguments it is first looked at with and what a click may ask."""
+class FaultKind:
+    """A kind of fault, or of edit, with the arguments it is first looked at with and what a click may ask."""
 
     kind: Callable[..., Any]
     first: str = ""
@@ -77,7 +77,7 @@ class Trouble:
         return parameters(self.kind, skip=("topology",))
 
     def first_look(self, topology: Topology) -> str:
-        """This trouble where it is worth a look, as `name:key=value,…`."""
+        """This fault where it is worth a look, as `name:key=value,…`."""
         parameters, values = self.parameters, _assigned(self.first, self.name)
         needed = (parameters[name] for name in required(self.kind) if name not in values)
         values |= first_values(needed, topology)
@@ -125,10 +125,10 @@ class Trouble:
             arguments_of(self.kind, BRACES.sub(lambda match: EXAMPLES[match[1]], spec))
 
 
-class TroubleRegistry(Registry[Trouble]):
+class FaultRegistry(Registry[FaultKind]):
     """A list of kinds; what cannot be looked at first, or asked with a click, is refused."""
 
-    def _check(self, name: str, entry: Trouble) -> None:
+    def _check(self, name: str, entry: FaultKind) -> None:
         super()._check(name, entry)
         try:
             entry.check()
@@ -136,34 +136,34 @@ class TroubleRegistry(Registry[Trouble]):
             raise AdditionError(f"{self._file(entry)}: {self._what} {name}: {error}") from error
 
 
-TROUBLES = TroubleRegistry(__name__, "trouble", function=lambda entry: entry.kind, leading=("topology",))
+FAULTS = FaultRegistry(__name__, "fault", function=lambda entry: entry.kind, leading=("topology",))
 
 
 @overload
-def trouble(kind: Kind) -> Kind: ...
+def fault(kind: Kind) -> Kind: ...
 
 
 @overload
-def trouble(*, first: str = "", offers: Iterable[Offer] = ()) -> Callable[[Kind], Kind]: ...
+def fault(*, first: str = "", offers: Iterable[Offer] = ()) -> Callable[[Kind], Kind]: ...
 
 
-def trouble(kind: Kind | None = None, *, first: str = "", offers: Iterable[Offer] = ()) -> Any:
-    """Register a kind of trouble under its function's name; returned unchanged.
+def fault(kind: Kind | None = None, *, first: str = "", offers: Iterable[Offer] = ()) -> Any:
+    """Register a kind of fault under its function's name; returned unchanged.
 
     `first` are arguments it is worth a look with, like `share=0.1`; `offers` what a click on a link, rank or device
     may ask.
     """
     if kind is None:
-        return partial(trouble, first=first, offers=offers)
-    TROUBLES.add(kind.__name__, Trouble(kind, first, tuple(offers)))
+        return partial(fault, first=first, offers=offers)
+    FAULTS.add(kind.__name__, FaultKind(kind, first, tuple(offers)))
     return kind
 
 
-def troubles(specs: Iterable[str | Perturbation], topology: Topology) -> tuple[Perturbation, ...]:
+def faults(specs: Iterable[str | Perturbation], topology: Topology) -> tuple[Perturbation, ...]:
     """What `name:key=value,…` describe, on this machine; what is made already stays. Raises InputError.
 
     >>> from sim.machines import build
-    >>> [t.late for t in troubles(["straggler:rank=3,late=1ms"], build("switch:ranks=4"))]
+    >>> [t.late for t in faults(["straggler:rank=3,late=1ms"], build("switch:ranks=4"))]
     [{3: 0.001}]
     """
     perturbations = []
@@ -171,11 +171,11 @@ def troubles(specs: Iterable[str | Perturbation], topology: Topology) -> tuple[P
         if isinstance(spec, Perturbation):
             perturbations.append(spec)
             continue
-        kind = TROUBLES[parse_spec(spec)[0]].kind
+        kind = FAULTS[parse_spec(spec)[0]].kind
         made = returned(kind, kind(topology, **arguments_of(kind, spec)), Perturbation)
         perturbations.append(replace(made, name=spec.strip()))
     if len(perturbations) > MOST:
-        raise InputError(f"{len(perturbations)} troubles at once are more than {MOST}: leave some out")
+        raise InputError(f"{len(perturbations)} faults at once are more than {MOST}: leave some out")
     return tuple(perturbations)
 
 

@@ -22,13 +22,13 @@ from sim.faults import (
     limit_links,
     links_between,
 )
-from sim.faults.kinds import Offer, trouble
+from sim.faults.kinds import Offer, fault
 from sim.parameters import Count
 from sim.topology import Ints, Routes, Topology
 from sim.units import MiB, Size, Time
 
 
-@trouble(
+@fault(
     offers=[
         Offer("share", "share={share},start={now}", "Bandwidth"),
         Offer("half", "share=0.5,start={now}", "What if it were half as fast?"),
@@ -51,7 +51,7 @@ def slow_link(
     return Perturbation(process=process, links=find)
 
 
-@trouble(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "What if it broke now?")])
+@fault(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "What if it broke now?")])
 def dead_link(
     topology: Topology,
     *,
@@ -68,7 +68,7 @@ def dead_link(
     return _dead(find, *checked_span("dead_link", start, end), reroute=reroute)
 
 
-@trouble(first="reroute=yes", offers=[Offer("lost", "start={now},reroute=yes", "What if it were lost now?")])
+@fault(first="reroute=yes", offers=[Offer("lost", "start={now},reroute=yes", "What if it were lost now?")])
 def lost_nic(
     topology: Topology, *, nic: NicName, start: Time = 0.0, end: Time | None = None, reroute: bool = False
 ) -> Perturbation:
@@ -77,7 +77,7 @@ def lost_nic(
     if at < 0 or topology.devices[at].kind != "NIC":
         nics = [device.name for device in topology.devices if device.kind == "NIC"]
         if not nics:
-            raise InputError(f"lost_nic: {topology.name} has no NIC: choose another trouble")
+            raise InputError(f"lost_nic: {topology.name} has no NIC: choose another fault")
         raise InputError(f"lost_nic: {topology.name} has no NIC called {nic[:40]!r}: choose from {', '.join(nics[:8])}")
 
     def find(topology: Topology) -> list[int]:
@@ -86,7 +86,7 @@ def lost_nic(
     return _dead(find, *checked_span("lost_nic", start, end), reroute=reroute)
 
 
-@trouble
+@fault
 def half_duplex(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Perturbation:
     """A cable whose two directions share the bandwidth of one."""
     if len(links_between(topology, "half_duplex", src, dst, both=True)) < 2:
@@ -111,7 +111,7 @@ def half_duplex(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Perturba
     return Perturbation(machine=shared)
 
 
-@trouble
+@fault
 def background(
     topology: Topology,
     *,

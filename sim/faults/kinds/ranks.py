@@ -7,7 +7,7 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.faults import Perturbation, RankNumber, rank_device, rank_index
-from sim.faults.kinds import Offer, trouble
+from sim.faults.kinds import Offer, fault
 from sim.parameters import Bounds, Choice
 from sim.schedule import Schedule
 from sim.topology import Floats, Topology
@@ -16,7 +16,7 @@ from sim.units import Time, us
 SLOWEST = 1e6
 
 
-@trouble(
+@fault(
     first="slower=2",
     offers=[
         Offer("slow", "slower=2", "What if it were twice as slow?"),
@@ -44,7 +44,7 @@ def straggler(topology: Topology, *, rank: RankNumber, late: Time = 0.0, slower:
     return replace(unchanged, machine=slowed) if slower > 1 else unchanged
 
 
-@trouble
+@fault
 def jitter(
     topology: Topology,
     *,

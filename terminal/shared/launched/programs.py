@@ -9,9 +9,9 @@ import click
 from ops import ALGORITHMS
 from ops.communicators.selection import Forced
 from ops.libraries import LIBRARIES
+from ops.plan.notation import algorithm_spec
 from ops.programs import ProgramRun
 from ops.programs.runtime.summary import summary
-from ops.request.notation import algorithm_spec
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.parameters import bind

@@ -15,7 +15,7 @@ AXES = {
     "algorithms": ["allreduce.ring", "allreduce.recursive_doubling"],
     "machines": ["switch:ranks=8", "nodes:nodes=2,gpus=4"],
     "sizes": ["1KiB..1MiB*4"],
-    "troubles": ["none", "jitter:mean=1us"],
+    "faults": ["none", "jitter:mean=1us"],
     "seeds": ["1", "2", "3"],
 }
 """A grid of 96 cells."""

@@ -4,12 +4,12 @@ import os
 import signal
 
 from ops.lab.cells import Row, rows
-from ops.request import Request
+from ops.plan import Plan
 
 DEADLY = ("allreduce.ring", "switch:ranks=8", 4096)
 
 
-def deadly(cells: list[Request]) -> list[Row]:
+def deadly(cells: list[Plan]) -> list[Row]:
     """`rows`, were one of them to take all the memory there is."""
     if any((cell.algorithm, cell.machine, cell.bytes) == DEADLY for cell in cells):
         os.kill(os.getpid(), signal.SIGKILL)

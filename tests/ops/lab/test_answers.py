@@ -16,8 +16,8 @@ from ops.lab.grid import Grid
 from ops.lab.sensitivity import failures, sensitivity
 from ops.lab.sweep import sweep
 from ops.lab.winners import changes, results, winner_map
-from ops.request import Request
-from ops.request.notation import size_word
+from ops.plan import Plan
+from ops.plan.notation import size_word
 from ops.run import execute
 from ops.run.work import registered
 from sim.base import watch
@@ -32,7 +32,7 @@ SWITCH = build("switch:ranks=8,bandwidth=25GBps,latency=1us")
 
 
 def prepared(algorithm, topology, size):
-    return Request(algorithm, size=size_word(size)).prepare(topology)
+    return Plan(algorithm, size=size_word(size)).prepare(topology)
 
 
 def rows_of(grid):
@@ -68,7 +68,7 @@ def test_the_map_of_winners_agrees_with_brute_force(tried):
 def test_the_winner_changes_where_the_closed_forms_meet():
     """3 α + 3 β m, then 6 α + 7/4 β m: Rabenseifner takes over at 12/5 α / β; the ring, 14 α + 7/4 β m, never."""
     names = ("allreduce.recursive_doubling", "allreduce.rabenseifner", "allreduce.ring")
-    runs = {name: Request(name).prepare(SWITCH) for name in names}
+    runs = {name: Plan(name).prepare(SWITCH) for name in names}
     (change,) = changes(runs, [1 << 10, 1 << 30])
     assert (change.before, change.after) == names[:2]
     assert change.size == pytest.approx(3 * ALPHA / (1.25 * BETA), rel=0.01)
@@ -78,7 +78,7 @@ def test_a_winner_between_two_others_is_found():
     """6 α + 7/4 β m beats the other two only in between; sizes on both sides are all that is given."""
     fast = build("switch:ranks=16,bandwidth=25GBps,latency=1us")
     names = ("alltoall.bruck", "alltoall.linear", "alltoall.pairwise")
-    runs = {name: Request(name).prepare(fast) for name in names}
+    runs = {name: Plan(name).prepare(fast) for name in names}
     found = changes(runs, [1 << 8, 1 << 28])
     for before, after in pairwise(found):
         assert before.after == after.before
@@ -178,7 +178,7 @@ def test_what_all_of_many_runs_take_is_told_after_the_first_and_refused_where_it
     ticks = itertools.count(step=10.0)
     monkeypatch.setattr(answers, "clock", SimpleNamespace(perf_counter=lambda: next(ticks)))
     late = "straggler:rank=0,late=1us"  # so that no two cables are alike
-    run, told = Request("allgather.ring", size="1MiB", trouble=late).prepare(build("ring:ranks=8")), []
+    run, told = Plan("allgather.ring", size="1MiB", fault=late).prepare(build("ring:ranks=8")), []
     with watch.watched(watch.Watch(announce=told.append)):
         ask(run)
     assert told[-1].transfers == runs * 56

@@ -8,7 +8,7 @@ import pytest
 import cli
 from ops.lab import sensitivity as answers
 from ops.lab.sensitivity import failures
-from ops.request import Request
+from ops.plan import Plan
 from sim.base import watch
 from sim.errors import InputError
 from terminal import DONE
@@ -42,17 +42,17 @@ links:
 """
 
 
-def times(request: Request) -> dict[tuple[str, str], float | None]:
-    _, losses = failures(request.prepare())
+def times(plan: Plan) -> dict[tuple[str, str], float | None]:
+    _, losses = failures(plan.prepare())
     return {ends: loss.time for loss in losses for ends in loss.cables}
 
 
 @pytest.mark.parametrize(("machine", "algorithm"), ASKED)
 def test_one_run_of_a_class_of_cables_is_the_run_without_each(machine, algorithm, monkeypatch):
-    request = Request(algorithm, machine, size="1MiB")
-    grouped = times(request)
+    plan = Plan(algorithm, machine, size="1MiB")
+    grouped = times(plan)
     monkeypatch.setattr(answers, "equivalent_links", lambda topology, folded: np.arange(len(topology.links)))
-    alone = times(request)
+    alone = times(plan)
     assert grouped.keys() == alone.keys()
     for ends, time in alone.items():
         assert grouped[ends] == (None if time is None else pytest.approx(time, rel=1e-9)), ends
@@ -60,8 +60,8 @@ def test_one_run_of_a_class_of_cables_is_the_run_without_each(machine, algorithm
 
 def test_cables_that_are_alike_take_one_run_and_are_all_told():
     ran = []
-    request = Request("allreduce.hierarchical_2d", "nodes:nodes=16,gpus=8", size="1MiB")
-    _, losses = failures(request.prepare(), progress=lambda done, of: ran.append(of))
+    plan = Plan("allreduce.hierarchical_2d", "nodes:nodes=16,gpus=8", size="1MiB")
+    _, losses = failures(plan.prepare(), progress=lambda done, of: ran.append(of))
     assert ran == [3, 3, 3]
     assert [len(loss.cables) for loss in losses].count(128) == 1
     assert sum(len(loss.cables) for loss in losses) == 128 + 2 * 16
@@ -69,8 +69,8 @@ def test_cables_that_are_alike_take_one_run_and_are_all_told():
 
 
 def test_a_run_with_faults_of_its_own_looks_at_every_cable():
-    request = Request("allgather.ring", "ring:ranks=4", size="1MiB", trouble="straggler:rank=1,late=1ms")
-    _, losses = failures(request.prepare())
+    plan = Plan("allgather.ring", "ring:ranks=4", size="1MiB", fault="straggler:rank=1,late=1ms")
+    _, losses = failures(plan.prepare())
     assert [len(loss.cables) for loss in losses] == [1] * 4
 
 
@@ -89,7 +89,7 @@ def test_losing_a_cable_costs_the_same_whatever_its_devices_are_called(name, tmp
 
 
 def test_what_a_run_may_not_take_is_an_error_and_no_lost_cable():
-    request, runs = Request("allgather.ring", "ring:ranks=4", size="1MiB").prepare(), []
+    plan, runs = Plan("allgather.ring", "ring:ranks=4", size="1MiB").prepare(), []
 
     def announced(estimate: watch.Estimate) -> None:
         runs.append(estimate)
@@ -97,4 +97,4 @@ def test_what_a_run_may_not_take_is_an_error_and_no_lost_cable():
             raise InputError("it is too much")
 
     with watch.watched(watch.Watch(announce=announced)), pytest.raises(InputError, match="too much"):
-        failures(request)
+        failures(plan)

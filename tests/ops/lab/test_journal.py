@@ -24,7 +24,7 @@ from sim.errors import InputError
 
 def row(k: int, **other) -> dict:
     words = {"cell": f"c{k}", "collective": "allreduce", "algorithm": "allreduce.ring", "settings": "segments=3"}
-    words |= {"machine": "switch:ranks=4", "ranks": 4, "size_bytes": k, "trouble": "", "seed": None, "time_s": 1e-05}
+    words |= {"machine": "switch:ranks=4", "ranks": 4, "size_bytes": k, "fault": "", "seed": None, "time_s": 1e-05}
     return words | {"verified": True, "reason": None} | other
 
 

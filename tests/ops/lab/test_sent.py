@@ -14,15 +14,15 @@ import pytest
 from ops.lab.cells import rows
 from ops.lab.pool import Pool, carried_out
 from ops.lab.sent import RemoteCall, packed
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError
 
-CELL = Request("allreduce.ring", "switch:ranks=2", size="1MiB")
+CELL = Plan("allreduce.ring", "switch:ranks=2", size="1MiB")
 ELSEWHERE = """
 from ops.lab.cells import rows
-from ops.request import Request
+from ops.plan import Plan
 import ops
-print(ops.__file__, rows([Request("allreduce.ring", "dgx_a100:hosts=2", size="1MiB")])[0]["verified"])
+print(ops.__file__, rows([Plan("allreduce.ring", "dgx_a100:hosts=2", size="1MiB")])[0]["verified"])
 """
 
 

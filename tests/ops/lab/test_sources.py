@@ -16,7 +16,7 @@ from ops.lab.sweep import sweep
 from ops.lab.winners import changes
 from ops.libraries.nccl.choice import POINT_TO_POINT
 from ops.libraries.nccl.constants import ABLE
-from ops.request import Request
+from ops.plan import Plan
 from ops.run.work import registered
 from sim.errors import InputError
 from terminal import BAD_INPUT, DONE
@@ -83,7 +83,7 @@ def test_a_librarys_choice_is_made_for_every_size():
     cells = Grid(algorithms=["nccl.allreduce"], machines=[MACHINE], sizes=["8KiB", "256MiB"]).cells()
     small, large = rows(cells, budget=60.0)
     for row, size in ((small, "8KiB"), (large, "256MiB")):
-        alone = Request("nccl.allreduce", MACHINE, size=size).run()
+        alone = Plan("nccl.allreduce", MACHINE, size=size).run()
         assert row["time_s"] == alone.time
         assert (row["collective"], row["nccl"]) == ("allreduce", alone.work.settings["release"])
         assert 0 < row["expected_error"] < 1
@@ -92,13 +92,13 @@ def test_a_librarys_choice_is_made_for_every_size():
 
 
 def test_where_a_librarys_choice_is_overtaken_is_a_size_it_is_asked_for_anew():
-    runs = {name: Request(name, MACHINE, size="1KiB").prepare() for name in ("nccl.allreduce", "allreduce.linear")}
+    runs = {name: Plan(name, MACHINE, size="1KiB").prepare() for name in ("nccl.allreduce", "allreduce.linear")}
     for change in changes(runs, [1 << 10, 1 << 28]):
         before = {
-            name: Request(name, MACHINE, size=str(change.size * 98 // 100)).run().time
+            name: Plan(name, MACHINE, size=str(change.size * 98 // 100)).run().time
             for name in (change.before, change.after)
         }
-        after = {name: Request(name, MACHINE, size=str(change.size)).run().time for name in before}
+        after = {name: Plan(name, MACHINE, size=str(change.size)).run().time for name in before}
         assert before[change.before] < before[change.after]
         assert after[change.after] < after[change.before]
         break
@@ -117,11 +117,11 @@ def test_files_roots_and_counts_are_axes(tmp_path, ring, server):
     assert [row["reason"] for row in found.values()] == [None] * 5
     one, other = found["broadcast.binomial", None], found["broadcast.binomial", 3]
     assert one["cell"] != other["cell"]
-    assert other["time_s"] == Request("broadcast.binomial", "switch:ranks=8", size="1MiB", root=3).run().time
+    assert other["time_s"] == Plan("broadcast.binomial", "switch:ranks=8", size="1MiB", root=3).run().time
     uneven = found["allgatherv.ring", None]
     assert (uneven["counts"], uneven["size_bytes"]) == (counts, 28 << 10)
-    request = Request("allgatherv.ring", "switch:ranks=8", size="", counts=counts)
-    assert uneven["time_s"] == request.run().time
+    plan = Plan("allgatherv.ring", "switch:ranks=8", size="", counts=counts)
+    assert uneven["time_s"] == plan.run().time
     written = found[str(ring), None]
     assert (written["collective"], written["ranks"]) == ("allreduce", 4)
     assert found[f"{server}:server", None]["ranks"] == 8

@@ -25,8 +25,8 @@ from ops.lab.cells import name_of, rows
 from ops.lab.grid import Grid, read_grid
 from ops.lab.journal import Journal
 from ops.lab.sweep import sweep
+from ops.plan import Plan
 from ops.registry import ALGORITHMS
-from ops.request import Request
 from ops.run import execute
 from ops.run.work import registered
 from sim.base.machine_code.notices import COLD, QUIET
@@ -43,7 +43,7 @@ SMALL = Grid(algorithms=AXES["algorithms"], machines=["switch:ranks=4"], sizes=[
 
 
 def words(axes, table: Path) -> list[str]:
-    named = {"machines": "--machine", "troubles": "--fault"}
+    named = {"machines": "--machine", "faults": "--fault"}
     found = [word for axis, flag in named.items() for text in axes[axis] for word in (flag, text)]
     return [*axes["algorithms"], *found, "--sizes", ",".join(axes["sizes"]), "--seeds", "1,2,3", "-o", str(table)]
 
@@ -62,7 +62,7 @@ def test_every_cell_is_what_a_run_of_its_own_gives(whole):
     for found in whole.to_pylist()[::7]:
         topology = build(found["machine"])
         work = registered(ALGORITHMS[found["algorithm"]], topology.n, topology=topology)
-        alone = execute(topology, work, found["size_bytes"], trouble=[found["trouble"]] if found["trouble"] else [])
+        alone = execute(topology, work, found["size_bytes"], fault=[found["fault"]] if found["fault"] else [])
         assert (found["time_s"], found["busbw_Bps"]) == (alone.time, alone.busbw)
         assert found["bound_s"] == alone.bound
         assert found["verified"] is True
@@ -152,8 +152,8 @@ def test_networks_are_an_axis_and_leave_other_cells_their_names(tmp_path):
     assert [row for row in rows if row["network"] is None] == without.to_pylist()
     times = {row["network"]: row["time_s"] for row in rows if row["machine"] == machine}
     for network in ("ethernet_10g", "infiniband_ndr"):
-        request = Request("allreduce.ring", machine, network=network, size="1MiB")
-        assert times[network] == request.run().time
+        plan = Plan("allreduce.ring", machine, network=network, size="1MiB")
+        assert times[network] == plan.run().time
     assert "dgx1v has no network between hosts" in next(row["reason"] for row in rows if row["reason"])
 
 
@@ -180,7 +180,7 @@ def test_what_cannot_be_run_is_a_row_with_its_reason(tmp_path):
         algorithms=["allgather.recursive_doubling", "barrier.linear"],
         machines=["switch:ranks=6", "ring:ranks=4"],
         ranks=["4", "5"],
-        troubles=["none", "straggler:rank=5,late=1ms"],
+        faults=["none", "straggler:rank=5,late=1ms"],
         sizes=["1KiB"],
     )
     told = sweep(grid, tmp_path / "t.parquet", jobs=1)
@@ -242,7 +242,7 @@ def test_the_grid_of_the_documents_is_one():
     assert grid.texts == {"my-box.txt": "my-box.txt"}
     cells = grid.cells()
     assert len({name_of(cell) for cell in cells}) == len(cells) > 1000
-    assert "straggler:rank=0,late=1ms;jitter:mean=1us,seed=2" in {cell.trouble for cell in cells}
+    assert "straggler:rank=0,late=1ms;jitter:mean=1us,seed=2" in {cell.fault for cell in cells}
 
 
 @each_row(
@@ -257,8 +257,8 @@ def test_the_grid_of_the_documents_is_one():
         (("[1, 4]", "[0]"), "segments=0 is outside"),
         (("allreduce.ring,", "allreduce.rink,"), "no algorithm is called 'allreduce.rink'"),
         (("25GBps", "25Gapples"), "unknown unit"),
-        (("sizes:", "seeds: [1]\nsizes:"), "no trouble of this grid draws anything"),
-        (("sizes:", "troubles: [sunspots]\nsizes:"), "no trouble is called 'sunspots'"),
+        (("sizes:", "seeds: [1]\nsizes:"), "no fault of this grid draws anything"),
+        (("sizes:", "faults: [sunspots]\nsizes:"), "no fault is called 'sunspots'"),
         (("sizes:", f"ranks: [{','.join(map(str, range(2, 3000)))}]\nsizes:"), "is larger than"),
         (("[4, 8]", "[" + "4, " * 5000 + "4]\n  latency: [" + "1us, " * 5000 + "1us]"), "are more than"),
     ],
@@ -354,7 +354,7 @@ def test_a_cell_that_ends_its_process_fails_alone_and_says_so(error, reason):
             future.set_result(rows(batch))
         return future
 
-    cells = [Request("allreduce.ring", "switch:ranks=4", size=f"{k}KiB") for k in range(1, 9)]
+    cells = [Plan("allreduce.ring", "switch:ranks=4", size=f"{k}KiB") for k in range(1, 9)]
     slow = cells[3]
     found = [row for some in pool.carried_out(cells, pool.Pool(submit, 2, (type(error),))) for row in some]
     assert len(found) == len(cells)

@@ -13,8 +13,8 @@ from ops.formats import read_schedule, write_schedule
 from ops.lab.synthesis import matching
 from ops.lab.synthesis.plans import choices_of_edges, matched, planned
 from ops.lab.synthesis.synthesize import SEARCHED, synthesize
-from ops.request import Request
-from ops.request.notation import size_word
+from ops.plan import Plan
+from ops.plan.notation import size_word
 from ops.run import execute
 from ops.run.work import imported
 from sim.base.compiled import compiled
@@ -42,8 +42,8 @@ MACHINES = {
 
 
 def synthesized(topology, collective, size, *, ranks=0, seeds=4):
-    request = Request(algorithm=collective, size=size_word(size), ranks=ranks)
-    return synthesize(request, topology=topology, seeds=seeds)
+    plan = Plan(algorithm=collective, size=size_word(size), ranks=ranks)
+    return synthesize(plan, topology=topology, seeds=seeds)
 
 
 @cache

@@ -16,8 +16,8 @@ from ops.libraries.nccl.closed_form import closed_form
 from ops.measured.accuracy import published
 from ops.measured.comparison import compare_table
 from ops.measured.files import place, read_file
-from ops.request import Request
-from ops.request.library_choice import collectives_of
+from ops.plan import Plan
+from ops.plan.library_choice import collectives_of
 from ops.run import execute
 from sim.errors import InputError
 from sim.machines import MACHINES, build
@@ -102,7 +102,7 @@ def test_no_link_of_any_machine_carries_more_than_it_can(collective, spec):
     for name in [f"nccl.{collective}"] if collective in collectives_of("nccl") else every:
         for size in ("64MiB", "1GiB"):
             try:
-                outcome = Request(algorithm=name, machine=spec, size=size).run()
+                outcome = Plan(algorithm=name, machine=spec, size=size).run()
             except InputError:  # not for so many ranks, or for a switch that adds
                 continue
             ran += 1

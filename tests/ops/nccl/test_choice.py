@@ -282,7 +282,7 @@ def test_the_terminal_runs_what_nccl_chooses(capsys):
     assert chosen["candidates"] == sorted(chosen["candidates"], key=lambda one: one["predicted_s"])
     assert chosen["rings"] == [list(range(8))]
     status, ran = asked(capsys, "run", "nccl.allreduce", "--machine", "dgx_h100", "--size", "64KiB")
-    assert (status, ran["verified"], ran["troubles"]) == (0, True, [])
+    assert (status, ran["verified"], ran["faults"]) == (0, True, [])
     assert ran["time_s"] == chosen["simulated_s"]
     assert (ran["parameters"]["nccl"], ran["parameters"]["protocol"]) == (chosen["algorithm"], chosen["protocol"])
 

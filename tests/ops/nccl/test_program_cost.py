@@ -3,7 +3,7 @@
 import pytest
 
 from cli import main
-from ops.request import Request
+from ops.plan import Plan
 from sim.errors import InputError
 from sim.units import us
 
@@ -27,7 +27,7 @@ def programs(tmp_path_factory):
 
 
 def run(text, size="1MiB", machine="mi300x", protocol="file"):
-    return Request(
+    return Plan(
         machine=machine, schedule=text, schedule_name="it.xml", size=size, settings=f"protocol={protocol}"
     ).run()
 
@@ -45,7 +45,7 @@ def test_the_file_tells_its_protocol_or_a_person_does(programs):
     assert run(text).trace.time == ours.trace.time < other.trace.time
     assert other.work.settings["protocol"] == "LL"
     assert run(text, machine="dgx_h100").trace.time < ours.trace.time
-    free = Request(machine="mi300x", schedule=text, schedule_name="it.xml", size="1MiB").run()
+    free = Plan(machine="mi300x", schedule=text, schedule_name="it.xml", size="1MiB").run()
     assert free.trace.time < ours.trace.time
 
 

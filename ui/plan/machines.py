@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
-from ops.request import Request
+from ops.plan import Plan
 from ops.run.work import able
 from sim.base.formats import Format
 from sim.errors import InputError, StalledError
@@ -20,34 +20,34 @@ ROOM = 50_000
 """Devices and links of the machines that are kept, in all."""
 LETTERS = 512
 """So many characters of a capture or a kept run take as much memory as a device."""
-_KEPT: OrderedDict[Request, Topology] = OrderedDict()
+_KEPT: OrderedDict[Plan, Topology] = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def able_on(scenes: Iterable[Request], names: Iterable[str]) -> list[str]:
-    """Return the algorithms that one of several machines can run, and those that the scenes name; all of no machine."""
-    every, said = list(names), {scene.algorithm for scene in scenes}
+def able_on(plans: Iterable[Plan], names: Iterable[str]) -> list[str]:
+    """Return the algorithms that one of several machines can run, and those that the plans name; all of no machine."""
+    every, said = list(names), {plan.algorithm for plan in plans}
     try:
-        able_names = {name for scene in scenes for name in able(machine_of(scene), every)}
+        able_names = {name for plan in plans for name in able(machine_of(plan), every)}
     except (InputError, StalledError):  # told where the machine is shown
         return every
     return [name for name in every if name in able_names | said]
 
 
-def machine_of(scene: Request) -> Topology:
-    """The scene's machine, joined by its network and edited; nobody may change it. Raises InputError.
+def machine_of(plan: Plan) -> Topology:
+    """The plan's machine, joined by its network and edited; nobody may change it. Raises InputError.
 
     What texts from outside tell, a worker reads: such a machine comes without a way of its own of finding routes.
     """
-    words = Request(
-        machine=scene.machine,
-        capture=scene.capture,
-        rates=scene.rates,
-        network=scene.network,
-        placement=scene.placement,
-        edits=scene.edits,
-        schedule=scene.schedule if scene.is_kept else "",
-        capture_name=scene.capture_name,
+    words = Plan(
+        machine=plan.machine,
+        capture=plan.capture,
+        rates=plan.rates,
+        network=plan.network,
+        placement=plan.placement,
+        edits=plan.edits,
+        schedule=plan.schedule if plan.is_kept else "",
+        capture_name=plan.capture_name,
     )
     with _LOCK:
         if words in _KEPT:
@@ -61,28 +61,28 @@ def machine_of(scene: Request) -> Topology:
     return topology
 
 
-def format_of(scene: Request) -> Format[Topology]:
-    """The format of the scene's capture. Raises InputError for none."""
-    return FORMATS[read(reading.machine_format, scene.capture, tell("page.capture.name"))]
+def format_of(plan: Plan) -> Format[Topology]:
+    """The format of the plan's capture. Raises InputError for none."""
+    return FORMATS[read(reading.machine_format, plan.capture, tell("page.capture.name"))]
 
 
-def _is_told(words: Request) -> bool:
+def _is_told(words: Plan) -> bool:
     """Whether texts from outside tell a machine, or what is done to it."""
     return bool(words.capture or words.schedule or words.placement or words.edits)
 
 
-def plain_machine(scene: Request) -> Request:
-    """The scene on its machine as that came, with the network it has of its own."""
-    return replace(scene, network="", placement="", edits="")
+def plain_machine(plan: Plan) -> Plan:
+    """The plan on its machine as that came, with the network it has of its own."""
+    return replace(plan, network="", placement="", edits="")
 
 
-def is_on(scene: Request, plain: Topology) -> bool:
-    """Whether a scene's machine came as this one, however it is written: `ring` is `ring:ranks=8`."""
+def is_on(plan: Plan, plain: Topology) -> bool:
+    """Whether a plan's machine came as this one, however it is written: `ring` is `ring:ranks=8`."""
     with suppress(InputError):
-        own = machine_of(plain_machine(scene))
+        own = machine_of(plain_machine(plan))
         return (own.devices, own.links) == (plain.devices, plain.links)
     return False
 
 
-def _size(words: Request, topology: Topology) -> int:
+def _size(words: Plan, topology: Topology) -> int:
     return len(topology.devices) + len(topology.links) + (len(words.capture) + len(words.schedule)) // LETTERS

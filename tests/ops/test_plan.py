@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
-from ops.request import Request
-from ops.request.link import from_link, to_link
-from ops.request.notation import CHANGEABLE, MOST, beside, differences, entries, listed
-from ops.request.scenario import from_yaml, to_yaml
-from ops.request.words import APART
+from ops.plan import Plan
+from ops.plan.link import from_link, to_link
+from ops.plan.notation import CHANGEABLE, MOST, beside, differences, entries, listed
+from ops.plan.plan_file import from_yaml, to_yaml
+from ops.plan.words import APART
 from sim.errors import InputError
 from sim.faults.edits import EDITS
 from sim.parameters import pairs, parse_spec, quoted, written
@@ -27,7 +27,7 @@ from sim.topology import Device, Link, Topology
 from terminal import BAD_INPUT, DONE
 
 ROOT = Path(__file__).resolve().parents[2]
-TROUBLES = ("jitter:mean=1us,seed=2", "straggler:rank=1,late=2us", "slow_link:src=GPU0,dst=SW,share=0.5")
+FAULTS = ("jitter:mean=1us,seed=2", "straggler:rank=1,late=2us", "slow_link:src=GPU0,dst=SW,share=0.5")
 STAR = """
 from sim.schedule import copy, reduce
 
@@ -38,16 +38,16 @@ def star(n):
         yield copy(0, r, slot=0)
 """
 CAPTURE = "\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tPIX\tX\n"
-REQUESTS = st.builds(
-    Request,
+PLANS = st.builds(
+    Plan,
     algorithm=st.sampled_from(["allreduce.ring", "nccl.allreduce", "allgatherv.kucg:4"]),
     machine=st.sampled_from(["dgx_a100", "switch:ranks=8,latency=2us"]),
     ranks=st.integers(0, 4096),
     size=st.sampled_from(["1KiB", "64MiB", "123"]),
     root=st.integers(0, 7),
     settings=st.sampled_from(["", "segments=4", "radix=3,segments=2"]),
-    trouble=st.lists(st.sampled_from(TROUBLES)).map(listed),
-    against=st.sampled_from(["", "algorithm=allreduce.linear|trouble=", "machine=dgx1v;size=1MiB"]),
+    fault=st.lists(st.sampled_from(FAULTS)).map(listed),
+    against=st.sampled_from(["", "algorithm=allreduce.linear|fault=", "machine=dgx1v;size=1MiB"]),
     displs=st.sampled_from(["", "0,1KiB"]),
     lockstep=st.booleans(),
     blocking=st.booleans(),
@@ -56,18 +56,18 @@ REQUESTS = st.builds(
 )
 CHANGES = st.dictionaries(
     st.sampled_from(["algorithm", "machine", "size", "settings"]), st.just("x:y=1,z=2"), min_size=1
-) | st.just({"trouble": listed(TROUBLES), "size": "1MiB"})
+) | st.just({"fault": listed(FAULTS), "size": "1MiB"})
 
 
-@given(REQUESTS)
-def test_a_link_and_a_file_bring_a_request_back(request):
-    assert from_link(to_link(request)) == request
-    assert from_yaml(to_yaml(request), "a scenario") == request
+@given(PLANS)
+def test_a_link_and_a_file_bring_a_plan_back(plan):
+    assert from_link(to_link(plan)) == plan
+    assert from_yaml(to_yaml(plan), "a plan") == plan
 
 
-@given(st.lists(st.sampled_from(TROUBLES)))
-def test_older_lists_are_read_like_ours(troubles):
-    assert entries(listed(troubles)) == entries(" + ".join(troubles)) == tuple(troubles)
+@given(st.lists(st.sampled_from(FAULTS)))
+def test_older_lists_are_read_like_ours(faults):
+    assert entries(listed(faults)) == entries(" + ".join(faults)) == tuple(faults)
 
 
 NAMES = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=12)
@@ -77,10 +77,10 @@ NAMES = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1,
 def test_any_name_survives_in_lists_links_and_beside_another_run(name, before):
     """Also one of separators, or one that looks quoted."""
     spec = f"slow_link:{written({'src': name, 'dst': 'B', 'share': 0.5})}"
-    request = from_link(to_link(Request(trouble=f"{before}{spec}", against=beside([{"trouble": spec, "size": "1B"}]))))
-    (changes,) = differences(request.against)
-    assert changes == {"trouble": spec, "size": "1B"}
-    for text in (request.troubles[-1], entries(" + ".join(["jitter", spec]))[-1], *entries(changes["trouble"])):
+    plan = from_link(to_link(Plan(fault=f"{before}{spec}", against=beside([{"fault": spec, "size": "1B"}]))))
+    (changes,) = differences(plan.against)
+    assert changes == {"fault": spec, "size": "1B"}
+    for text in (plan.faults[-1], entries(" + ".join(["jitter", spec]))[-1], *entries(changes["fault"])):
         assert parse_spec(text) == ("slow_link", {"src": name, "dst": "B", "share": "0.5"})
         assert pairs(text.partition(":")[2]) == {"src": name, "dst": "B", "share": "0.5"}
     links = (Link(name, "Switch", 1e9, 0.0), Link("Switch", name, 1e9, 0.0))
@@ -97,7 +97,7 @@ def test_runs_beside_another_are_read_in_both_notations(runs):
 
 
 def test_a_run_beside_another_may_differ_in_any_short_word():
-    words = {"algorithm": "a", "machine": "m", "size": "1B", "settings": "", "trouble": "", "counts": "1,2"}
+    words = {"algorithm": "a", "machine": "m", "size": "1B", "settings": "", "fault": "", "counts": "1,2"}
     changes = words | {
         "ranks": "3",
         "root": "2",
@@ -107,27 +107,27 @@ def test_a_run_beside_another_may_differ_in_any_short_word():
         "edits": "set_class",
     }
     changes |= {"capture": "", "rates": "", "placement": "per_host=1"}
-    assert set(changes) == set(CHANGEABLE) <= {known.name for known in fields(Request)}
-    other = Request().changed(changes)
+    assert set(changes) == set(CHANGEABLE) <= {known.name for known in fields(Plan)}
+    other = Plan().changed(changes)
     assert (other.ranks, other.root, other.lockstep, other.counts) == (3, 2, True, "1,2")
-    assert len(Request(against="|".join(f"ranks={k}" for k in range(20))).others()) == MOST
+    assert len(Plan(against="|".join(f"ranks={k}" for k in range(20))).others()) == MOST
 
 
 @pytest.mark.parametrize("word", ["size", "python=x.py", "ranks=many", "against=x", "schedule=x", "root=-1"])
 def test_what_no_run_can_differ_in_is_refused(word):
     with pytest.raises(InputError, match="the link's against has"):
-        Request(against=word).others()
+        Plan(against=word).others()
 
 
 def test_no_link_and_no_file_that_is_opened_executes_python(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("raise SystemExit('executed')")
-    request = Request(algorithm="allreduce", python=str(file))
-    assert not set(APART) & set(to_link(request))
-    assert from_link({name: str(file) for name in APART}) == Request()
-    with pytest.raises(InputError, match="line 2: this scenario runs a Python file: only the terminal does that"):
-        from_yaml(to_yaml(request), "a.yaml")
-    assert from_yaml(to_yaml(request), "a.yaml", execute=True) == request
+    plan = Plan(algorithm="allreduce", python=str(file))
+    assert not set(APART) & set(to_link(plan))
+    assert from_link({name: str(file) for name in APART}) == Plan()
+    with pytest.raises(InputError, match="line 2: this plan runs a Python file: only the terminal does that"):
+        from_yaml(to_yaml(plan), "a.yaml")
+    assert from_yaml(to_yaml(plan), "a.yaml", execute=True) == plan
 
 
 def run(*argv: str):
@@ -147,20 +147,20 @@ def run(*argv: str):
     ],
     ids=lambda argv: argv[-1] + argv[0],
 )
-def test_what_the_terminal_runs_it_writes_as_a_scenario_that_runs_the_same(argv, tmp_path, capsys):
+def test_what_the_terminal_runs_it_writes_as_a_plan_that_runs_the_same(argv, tmp_path, capsys):
     (tmp_path / "star.py").write_text(STAR)
     (tmp_path / "box.txt").write_text(CAPTURE)
     argv = [word.format(tmp_path) for word in argv]
     assert run(*argv) == DONE
     direct = json.loads(capsys.readouterr().out)
-    file = str(tmp_path / "scene.yaml")
+    file = str(tmp_path / "plan.yaml")
     assert cli.main(["render", *argv, "-o", file]) == DONE
     trust = ["--allow-exec"] if "--schedule" in argv else []
     if trust:
-        assert run("--scenario", file) == BAD_INPUT
+        assert run("--plan", file) == BAD_INPUT
         assert "when told --allow-exec" in capsys.readouterr().err
     capsys.readouterr()
-    assert run("--scenario", file, *trust) == DONE
+    assert run("--plan", file, *trust) == DONE
     again = json.loads(capsys.readouterr().out)
     real = ("build_s", "verify_s", "sim_s", "wall_s", "machine")
     assert {k: v for k, v in again.items() if k not in real} == {k: v for k, v in direct.items() if k not in real}
@@ -170,17 +170,17 @@ def test_a_run_that_was_kept_is_told_again(tmp_path, capsys):
     trace, file = tmp_path / "run.json", tmp_path / "kept.yaml"
     assert run("allgather.ring", "--machine", "ring:ranks=4", "--size", "4KiB", "--trace", str(trace)) == DONE
     then = json.loads(capsys.readouterr().out)
-    file.write_text(to_yaml(Request(schedule=trace.read_text())))
-    assert run("--scenario", str(file)) == DONE
+    file.write_text(to_yaml(Plan(schedule=trace.read_text())))
+    assert run("--plan", str(file)) == DONE
     now = json.loads(capsys.readouterr().out)
     assert (now["time_s"], now["bound_s"], now["verified"]) == (then["time_s"], then["bound_s"], True)
 
 
-def test_a_scenario_loads_no_web_framework(tmp_path):
-    file = tmp_path / "scene.yaml"
-    file.write_text(to_yaml(Request(machine="switch:ranks=4", size="1MiB")))
+def test_a_plan_loads_no_web_framework(tmp_path):
+    file = tmp_path / "plan.yaml"
+    file.write_text(to_yaml(Plan(machine="switch:ranks=4", size="1MiB")))
     code = (
-        f"import sys, cli; status = cli.main(['run', '--scenario', {str(file)!r}])\n"
+        f"import sys, cli; status = cli.main(['run', '--plan', {str(file)!r}])\n"
         "print(status, 'streamlit' in sys.modules, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -194,10 +194,10 @@ def test_too_few_ranks_are_told_in_one_place():
 
 
 def test_cells_share_what_they_have_in_common():
-    ring = Request(machine="switch:ranks=4", size="1KiB")
+    ring = Plan(machine="switch:ranks=4", size="1KiB")
     prepared = ring.prepare()
-    for size, trouble in (("1KiB", ""), ("1MiB", TROUBLES[1])):
-        cell = replace(ring, size=size, trouble=trouble)
+    for size, fault in (("1KiB", ""), ("1MiB", FAULTS[1])):
+        cell = replace(ring, size=size, fault=fault)
         assert prepared.run(cell).time == cell.run().time
 
 
@@ -215,7 +215,7 @@ def test_a_machine_passes_through_few_rooms_on_its_way_to_the_kernel(capsys):
             return False
         inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
         own = vars(value).values() if hasattr(value, "__dict__") and not callable(value) else ()
-        slots = (getattr(value, known.name) for known in fields(value)) if isinstance(value, Request) else ()
+        slots = (getattr(value, known.name) for known in fields(value)) if isinstance(value, Plan) else ()
         return any(holds(each, 1) for each in (*inside, *own, *slots))
 
     def watch(frame, event, _):
@@ -240,17 +240,17 @@ def test_a_machine_passes_through_few_rooms_on_its_way_to_the_kernel(capsys):
     assert len({os.path.dirname(path) for path in files}) <= ROOMS, sorted(files)
 
 
-@given(st.dictionaries(st.sampled_from([known.name for known in fields(Request)]), st.text(max_size=12), max_size=4))
-def test_any_link_is_a_request_or_one_sentence(words):
+@given(st.dictionaries(st.sampled_from([known.name for known in fields(Plan)]), st.text(max_size=12), max_size=4))
+def test_any_link_is_a_plan_or_one_sentence(words):
     with suppress(InputError):
-        request = from_link(words)
-        assert (request.python, request.seed) == ("", -1)
+        plan = from_link(words)
+        assert (plan.python, plan.seed) == ("", -1)
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        {"trouble": TROUBLES[1]},
+        {"fault": FAULTS[1]},
         {"edits": "set_link:src=GPU0,dst=SW,times=0.5"},
         {"algorithm": "allgatherv.ring", "counts": "1,2,3,4", "size": ""},
         {"algorithm": "nccl.allreduce", "machine": "dgx_a100"},
@@ -260,6 +260,6 @@ def test_any_link_is_a_request_or_one_sentence(words):
     ids=lambda words: next(iter(words)),
 )
 def test_what_tells_ranks_apart_is_run_whole(words):
-    alike = Request(algorithm="allreduce.ring", machine="switch:ranks=4", size="1MiB")
+    alike = Plan(algorithm="allreduce.ring", machine="switch:ranks=4", size="1MiB")
     assert alike.run(written=0).strategy == "symmetric"
     assert replace(alike, **words).run(written=0).strategy == "written"

@@ -10,11 +10,10 @@ from typing import Any
 from ops.formats import read_schedule
 from ops.libraries.nccl.choice import as_nccl_writes, choose, nccl_options, work_of
 from ops.libraries.nccl.program_cost import priced
-from ops.registry import ALGORITHMS, Algorithm
-from ops.request.examples import example_captures
-from ops.request.library_choice import chosen_work, library_of
-from ops.request.mistakes import check_kind, check_words, one_line
-from ops.request.notation import (
+from ops.plan.examples import example_captures
+from ops.plan.library_choice import chosen_work, library_of
+from ops.plan.mistakes import check_kind, check_words, one_line
+from ops.plan.notation import (
     CHANGEABLE,
     Changes,
     algorithm_spec,
@@ -24,8 +23,9 @@ from ops.request.notation import (
     parse_blocks,
     size_word,
 )
-from ops.request.packing import packed, unpacked
-from ops.request.python_file import algorithm_of_file
+from ops.plan.packing import packed, unpacked
+from ops.plan.python_file import algorithm_of_file
+from ops.registry import ALGORITHMS, Algorithm
 from ops.run import FEW, Run, Work, execute, kept
 from ops.run.work import imported, registered
 from sim.base.files.textfile import check_names
@@ -52,10 +52,10 @@ _FILES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Plan:
     """A run in words, so that it can be a link, a file, a row of a table, a cache key and a form at once.
 
-    `run` takes objects and numbers as well. Lists are written as `ops.request.notation` says.
+    `run` takes objects and numbers as well. Lists are written as `ops.plan.notation` says.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Request:
         Parameters of the algorithm, or of the format of the schedule.
     schedule : str
         Instead of an algorithm: the text of a schedule in any format, or of a run that was kept.
-    trouble : str
+    fault : str
         What goes wrong, a list of specs.
     against : str
         What runs beside this one do otherwise.
@@ -115,7 +115,7 @@ class Request:
 
     Examples
     --------
-    >>> Request(size="1MiB", ranks=4).run()
+    >>> Plan(size="1MiB", ranks=4).run()
     <Run allreduce.ring on dgx_a100: 4 ranks, 1 MiB, 10.75 µs, busbw 146.3 GB/s, verified>
     """
 
@@ -131,7 +131,7 @@ class Request:
     root: int = 0
     settings: str = ""
     schedule: str = ""
-    trouble: str = ""
+    fault: str = ""
     against: str = ""
     counts: str = ""
     displs: str = ""
@@ -144,9 +144,9 @@ class Request:
     capture_name: str = "capture"
     schedule_name: str = "schedule"
 
-    def __new__(cls, *_: object, **words: object) -> "Request":
+    def __new__(cls, *_: object, **words: object) -> "Plan":
         """Raise KindError for a word there is none of, before the words are looked at."""
-        check_words("Request", words.keys(), cls.__match_args__)
+        check_words("Plan", words.keys(), cls.__match_args__)
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
@@ -166,9 +166,9 @@ class Request:
         return is_trace(self.schedule)
 
     @property
-    def troubles(self) -> tuple[str, ...]:
+    def faults(self) -> tuple[str, ...]:
         """What goes wrong, one by one."""
-        return entries(self.trouble)
+        return entries(self.fault)
 
     @property
     def bytes(self) -> int:
@@ -180,11 +180,11 @@ class Request:
         """Whether what runs is a library's choice, which differs from size to size."""
         return not (self.schedule or self.python) and bool(library_of(self.algorithm))
 
-    def others(self) -> list["Request"]:
+    def others(self) -> list["Plan"]:
         """The runs beside this one. Raises InputError."""
         return [self.changed(changes) for changes in differences(self.against)]
 
-    def changed(self, changes: Changes) -> "Request":
+    def changed(self, changes: Changes) -> "Plan":
         """This one with some words changed; another algorithm has its own parameters, another machine no edits.
 
         A capture is packed, as a link has it. Raises InputError for one that is damaged.
@@ -209,10 +209,10 @@ class Request:
         said = {name: _word(getattr(self, name)) for name in rest}
         return words | {name: word for name, word in said.items() if word or name not in ("settings", "edits", "rates")}
 
-    def of(self, spec: str) -> "Request":
+    def of(self, spec: str) -> "Plan":
         """This one for the algorithm that a spec, or a library's number, names with its parameters. Raises InputError.
 
-        >>> Request(size="1MiB").of("broadcast.chain:segments=4").settings
+        >>> Plan(size="1MiB").of("broadcast.chain:segments=4").settings
         'segments=4'
         """
         name, settings = algorithm_spec(spec)
@@ -333,9 +333,9 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class PreparedRun:
-    """A request with its machine and what runs there, which is built and proved once however often it runs."""
+    """A plan with its machine and what runs there, which is built and proved once however often it runs."""
 
-    request: Request
+    plan: Plan
     topology: Topology
     work: Work
 
@@ -345,48 +345,48 @@ class PreparedRun:
     @property
     def bytes(self) -> int:
         """The size in bytes; 0 where none is needed. Raises InputError where one is and is not given."""
-        return self._bytes(self.request)
+        return self._bytes(self.plan)
 
     @property
     def least(self) -> int:
         """The fewest bytes that leave every block one."""
         return math.ceil(1 / self.work.unit_share) if self.work.unit_share > 0 else 1
 
-    def _bytes(self, request: Request) -> int:
-        if not self.work.sized or request.counts:
+    def _bytes(self, plan: Plan) -> int:
+        if not self.work.sized or plan.counts:
             return 0
-        if not request.size:
+        if not plan.size:
             raise InputError(f"{self.work.name} moves data, but no size is given: add --size 64MiB")
-        return request.bytes
+        return plan.bytes
 
     def run(
         self,
-        request: Request | None = None,
+        plan: Plan | None = None,
         *,
         history: bool = False,
         written: float = FEW,
         faults: Sequence[Perturbation] = (),
     ) -> Run:
-        """The run, or that of a request that differs in size and troubles alone. Raises InputError and StalledError.
+        """The run, or that of a plan that differs in size and faults alone. Raises InputError and StalledError.
 
-        `history` and `written` are those of `ops.run.execute`; `faults` come on top of the request's own.
+        `history` and `written` are those of `ops.run.execute`; `faults` come on top of the plan's own.
         """
-        request = request or self.request
+        plan = plan or self.plan
         return execute(
             self.topology,
             self.work,
-            self._bytes(request),
-            blocks=request.blocks(self.work),
-            lockstep=request.lockstep,
+            self._bytes(plan),
+            blocks=plan.blocks(self.work),
+            lockstep=plan.lockstep,
             history=history,
-            trouble=[*request.troubles, *faults],
+            fault=[*plan.faults, *faults],
             written=written,
         )
 
     def at(self, size: int) -> Run:
         """The run with so many bytes. Raises as `run` does."""
-        request = replace(self.request, size=size_word(size))
-        return request.prepare(self.topology).run() if request.depends_on_size else self.run(request)
+        plan = replace(self.plan, size=size_word(size))
+        return plan.prepare(self.topology).run() if plan.depends_on_size else self.run(plan)
 
 
 def is_trace(text: str) -> bool:
@@ -403,7 +403,7 @@ def _word(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-USUAL = Request()
-KINDS.update({field.name: type(getattr(USUAL, field.name)) for field in fields(Request)})
-_words = signature(Request.__init__)
-setattr(Request, "__signature__", _words.replace(parameters=[*_words.parameters.values()][1:]))  # noqa: B010  not __new__'s
+USUAL = Plan()
+KINDS.update({field.name: type(getattr(USUAL, field.name)) for field in fields(Plan)})
+_words = signature(Plan.__init__)
+setattr(Plan, "__signature__", _words.replace(parameters=[*_words.parameters.values()][1:]))  # noqa: B010  not __new__'s

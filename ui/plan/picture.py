@@ -1,4 +1,4 @@
-"""What a scene, a request that a person has put together, looks like run; and that as a file."""
+"""What a plan looks like run; and that as a file."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ops.lab.crossovers import crossovers
-from ops.request import Request
+from ops.plan import Plan
 from ops.run import Run
 from ops.run.part import FULL, shown
 from sim.errors import InputError, StalledError
@@ -26,7 +26,7 @@ MOST_CROSSED = 20_000
 
 @dataclass(frozen=True)
 class Picture:
-    """What a run of a scene shows: the player's payload and the numbers beside it.
+    """What a run of a plan shows: the player's payload and the numbers beside it.
 
     `shaped` is how many places the shape of its algorithm has, 0 where it has none to be drawn; `messages` in a row and
     `parts` are what its time is made of, `factor` is that of the bus bandwidth, `worst` what crossed the bottleneck.
@@ -54,10 +54,10 @@ class Picture:
     parts: Mapping[str, float]
 
 
-def run(scene: Request, language: str) -> Picture:
-    """Simulate and prove the scene; one that stalls is shown up to there. Raises InputError."""
+def run(plan: Plan, language: str) -> Picture:
+    """Simulate and prove the plan; one that stalls is shown up to there. Raises InputError."""
     try:
-        outcome = carried_out(scene)
+        outcome = carried_out(plan)
     except (InputError, StalledError) as error:
         if error.trace is None:
             raise
@@ -130,30 +130,30 @@ def _shaped(trace: Trace) -> int:
     return places if places <= MOST and has_rows(trace) and trace.excerpt is None else 0
 
 
-def crossings(scene: Request, runs: tuple[Request, ...]) -> list[tuple[str, str, str]]:
-    """At which size one algorithm overtakes another on the scene's machine, as `below, above, size`."""
-    topology = scene.topology()
+def crossings(plan: Plan, runs: tuple[Plan, ...]) -> list[tuple[str, str, str]]:
+    """At which size one algorithm overtakes another on the plan's machine, as `below, above, size`."""
+    topology = plan.topology()
     works = {run.algorithm: run.work(topology) for run in runs}
-    if max(work.transfers for work in works.values()) > MOST_CROSSED or not works[scene.algorithm].sized:
+    if max(work.transfers for work in works.values()) > MOST_CROSSED or not works[plan.algorithm].sized:
         return []
     prepared = {run.algorithm: run.prepare(topology) for run in runs}
     return [(c.below, c.above, fmt_size(c.size)) for c in crossovers(prepared)]
 
 
-def file_name(scene: Request) -> str:
-    """What a file of this scene is called, without its ending."""
-    words = ("schedule" if scene.schedule else scene.algorithm, "capture" if scene.capture else scene.machine)
+def file_name(plan: Plan) -> str:
+    """What a file of this plan is called, without its ending."""
+    words = ("schedule" if plan.schedule else plan.algorithm, "capture" if plan.capture else plan.machine)
     return re.sub(r"[^A-Za-z0-9]+", "-", "-".join(words)).strip("-")[:60]
 
 
-def carried_out(scene: Request) -> Run:
-    """The scene's run, whatever stands beside it, with its history where it is not too long. Raises InputError."""
-    if scene.is_kept:
-        return scene.run()
-    prepared = scene.prepare()
+def carried_out(plan: Plan) -> Run:
+    """The plan's run, whatever stands beside it, with its history where it is not too long. Raises InputError."""
+    if plan.is_kept:
+        return plan.run()
+    prepared = plan.prepare()
     return prepared.run(history=prepared.work.transfers <= FULL, written=FULL)
 
 
-def export(scene: Request, ending: str, shot: Shot) -> bytes:
-    """The scene's run as a file. Raises InputError."""
-    return render(shown(carried_out(scene)), ending, replace(shot, request=scene))
+def export(plan: Plan, ending: str, shot: Shot) -> bytes:
+    """The plan's run as a file. Raises InputError."""
+    return render(shown(carried_out(plan)), ending, replace(shot, plan=plan))

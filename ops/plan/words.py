@@ -1,9 +1,9 @@
-"""What files and links share: the words of a request that are not as usual, and what a word may be."""
+"""What files and links share: the words of a plan that are not as usual, and what a word may be."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 
-from ops.request.model import USUAL, Request
+from ops.plan.model import USUAL, Plan
 from sim.base.numbers import whole
 from sim.errors import InputError
 from sim.schedule.numeric import DTYPES, OPS
@@ -12,20 +12,20 @@ from sim.topology.networks import NETWORKS
 TEXTS = ("capture", "schedule")
 """Words that are texts of many lines."""
 APART = ("python", "seed", "capture_name", "schedule_name")
-"""Words that stay where the request was made."""
+"""Words that stay where the plan was made."""
 MACHINE = ("machine", "capture", "rates", "placement", "edits")
 """Words that tell the machine."""
-WORDS = tuple(field.name for field in fields(Request) if field.name not in APART)
+WORDS = tuple(field.name for field in fields(Plan) if field.name not in APART)
 LARGEST = 10**7
-"""A number of a request is smaller."""
+"""A number of a plan is smaller."""
 NAMES: Mapping[str, Collection[str]] = {"network": NETWORKS, "dtype": DTYPES, "op": OPS}
 """Words that are a name of a list, where they are not empty."""
 
 
-def unusual(request: Request) -> Iterator[tuple[str, str]]:
+def unusual(plan: Plan) -> Iterator[tuple[str, str]]:
     """The words that are not as usual, as text."""
     for word in WORDS:
-        value = getattr(request, word)
+        value = getattr(plan, word)
         if value != getattr(USUAL, word):
             yield word, ("yes" if value else "no") if isinstance(value, bool) else str(value)
 

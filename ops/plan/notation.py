@@ -2,11 +2,12 @@
 
 A character of a value that would separate is quoted (`sim.parameters.quoted`): a comma in a name is `%2C`.
 
-Read as well, since links and tables of old have them: ` + ` between troubles, and `&` between the words of a run.
+Read as well, since links and tables of old have them: ` + ` between faults, and `&` between the words of a run.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 from urllib.parse import quote, unquote
 
 from ops.registry import ALGORITHMS
@@ -22,7 +23,7 @@ CHANGEABLE = (
     "rates",
     "size",
     "settings",
-    "trouble",
+    "fault",
     "ranks",
     "root",
     "counts",
@@ -33,14 +34,17 @@ CHANGEABLE = (
     "placement",
 )
 """Words in which a run may differ from the one it stands beside."""
-_ENDS = re.compile(rf"%(?=[0-9A-Fa-f]{{2}})|[|&]|;(?=(?:{'|'.join(CHANGEABLE)})=)")
+RENAMED = {"trouble": "fault"}
+"""Words by the names that links and files of old have."""
+_ENDS = re.compile(rf"%(?=[0-9A-Fa-f]{{2}})|[|&]|;(?=(?:{'|'.join((*CHANGEABLE, *RENAMED))})=)")
 """What of a word's value would end the word."""
 _WHOLE = ("ranks", "root")
 MOST = 3
 """So many runs stand beside another; what a text has beyond them is left out."""
-_NEXT_WORD = re.compile(rf"&|;(?=(?:{'|'.join(CHANGEABLE)})=)")
+_NEXT_WORD = re.compile(rf"&|;(?=(?:{'|'.join((*CHANGEABLE, *RENAMED))})=)")
 """An entry of a list never begins like a word, so `;` may stand between words too."""
 
+T = TypeVar("T")
 Changes = dict[str, str]
 """What a run does otherwise than the one it stands beside, word by word."""
 
@@ -85,7 +89,7 @@ def algorithm_spec(text: str) -> tuple[str, dict[str, str]]:
 
 
 def entries(text: str) -> tuple[str, ...]:
-    """The entries of a list, like the troubles of a run or the machines of a question.
+    """The entries of a list, like the faults of a run or the machines of a question.
 
     >>> entries("jitter:mean=1us; straggler:rank=1,late=2us") == entries("jitter:mean=1us + straggler:rank=1,late=2us")
     True
@@ -102,19 +106,28 @@ def listed(several: Iterable[str]) -> str:
     return ";".join(several)
 
 
+def renamed(words: Mapping[str, T]) -> dict[str, T]:
+    """Words by today's names.
+
+    >>> renamed({"trouble": "jitter", "size": "1MiB"})
+    {'fault': 'jitter', 'size': '1MiB'}
+    """
+    return {RENAMED.get(word, word): value for word, value in words.items()}
+
+
 def differences(text: str) -> list[Changes]:
     """What each of several runs does otherwise. Raises InputError for a word that none can differ in.
 
-    >>> differences("algorithm=allreduce.linear|machine=dgx1v;size=1MiB|trouble=")
-    [{'algorithm': 'allreduce.linear'}, {'machine': 'dgx1v', 'size': '1MiB'}, {'trouble': ''}]
+    >>> differences("algorithm=allreduce.linear|machine=dgx1v;size=1MiB|fault=")
+    [{'algorithm': 'allreduce.linear'}, {'machine': 'dgx1v', 'size': '1MiB'}, {'fault': ''}]
     """
     runs = [run for run in text.split("|") if run][:MOST]
     return [dict(_change(word) for word in _NEXT_WORD.split(run)) for run in runs]
 
 
 def _change(text: str) -> tuple[str, str]:
-    word, equals, quoted = text.partition("=")
-    value = unquote(quoted)
+    name, equals, quoted = text.partition("=")
+    word, value = RENAMED.get(name, name), unquote(quoted)
     if word not in CHANGEABLE or not equals or (word in _WHOLE and whole(value) not in range(10**6)):
         raise InputError(f"the link's against has {text[:40]!r}: write one of {', '.join(CHANGEABLE)}, then =value")
     return word, value
@@ -137,8 +150,8 @@ def kept(against: str) -> str:
 def beside(runs: Sequence[Changes]) -> str:
     """What several runs do otherwise as one text, each run once.
 
-    >>> beside([{"machine": "dgx1v", "size": "1MiB"}, {"trouble": ""}, {"trouble": ""}])
-    'machine=dgx1v;size=1MiB|trouble='
+    >>> beside([{"machine": "dgx1v", "size": "1MiB"}, {"fault": ""}, {"fault": ""}])
+    'machine=dgx1v;size=1MiB|fault='
     """
     return "|".join(dict.fromkeys(_joined(run) for run in runs))
 

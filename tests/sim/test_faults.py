@@ -1,4 +1,4 @@
-"""Every kind of trouble against times worked out by hand, and several at once."""
+"""Every kind of fault against times worked out by hand, and several at once."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from ops import ALGORITHMS
 from sim.engine import Cluster, simulate
 from sim.errors import InputError, StalledError, UnreachableError
 from sim.faults import Endpoint, LinkEnd, LinkStart, Perturbation, RankNumber
-from sim.faults.kinds import TROUBLES, Offer, trouble, troubles
+from sim.faults.kinds import FAULTS, Offer, fault, faults
 from sim.machines import build
 from sim.parameters import Bounds
 from sim.registry import AdditionError
@@ -31,7 +31,7 @@ BROADCAST = ALGORITHMS["broadcast.linear"].schedule(2)
 
 def run(*specs, machine=SWITCH, schedule=None, size=4e6, **options):
     schedule = schedule or RING.schedule(machine.n)
-    return simulate(machine, schedule, size, perturbations=troubles(specs, machine), **options)
+    return simulate(machine, schedule, size, perturbations=faults(specs, machine), **options)
 
 
 def plain(size=4e6, beta=1 / G):
@@ -43,13 +43,13 @@ def test_a_rank_that_comes_late_holds_its_neighbours_up_and_is_named():
     trace = run("straggler:rank=2,late=10ms", lockstep=True)
     # the first step ends when rank 2's messages have gone and come, the other five follow
     assert trace.time == pytest.approx(10e-3 + plain(), rel=1e-12)
-    assert trace.troubles == ("straggler:rank=2,late=10ms",)
+    assert trace.faults == ("straggler:rank=2,late=10ms",)
     first = [(trace.schedule.src[i], trace.schedule.dst[i]) for i in trace.hits.transfer]
     assert sorted(first) == [(1, 2), (2, 3)]
     assert trace.hits.seconds == pytest.approx(10e-3)
 
 
-def test_a_rank_that_comes_late_to_what_has_not_begun_is_no_trouble():
+def test_a_rank_that_comes_late_to_what_has_not_begun_is_no_fault():
     two = build("switch:ranks=3,bandwidth=1GBps,latency=1us")
     late_root, late_leaf = (
         run(f"straggler:rank={r},late=1ms", machine=two, schedule=ALGORITHMS["broadcast.chain"].schedule(3, segments=1))
@@ -99,10 +99,10 @@ def test_only_the_direction_that_is_asked_for_is_slow():
     assert run("slow_link:src=SW,dst=GPU0,share=0.5", schedule=BROADCAST).time == pytest.approx(ALPHA + 8e-3)
 
 
-def test_shares_of_several_troubles_multiply():
+def test_shares_of_several_faults_multiply():
     both = run(*["slow_link:src=GPU0,dst=SW,share=0.5"] * 2, schedule=BROADCAST)
     assert both.time == pytest.approx(ALPHA + 16e-3, rel=1e-12)
-    assert set(both.hits.trouble) == {0, 1}
+    assert set(both.hits.fault) == {0, 1}
 
 
 def test_a_link_dead_for_a_while_delays_by_that_long():
@@ -194,7 +194,7 @@ def test_background_traffic_ends_when_it_is_told_to():
     assert trace.time == pytest.approx(ALPHA + 4e-3 + 1e-3, rel=1e-9)
 
 
-def test_troubles_of_all_kinds_at_once_keep_the_result_right():
+def test_faults_of_all_kinds_at_once_keep_the_result_right():
     machine = build("nodes:nodes=2,gpus=4,nics=2")
     specs = (
         "straggler:rank=1,late=100us,slower=2",
@@ -207,9 +207,9 @@ def test_troubles_of_all_kinds_at_once_keep_the_result_right():
     trace = run(*specs, machine=machine, schedule=RING.schedule(8), size=8e6, history=True)
     assert trace.verdict.verdict == "ok"
     assert trace.time > run(machine=machine, schedule=RING.schedule(8), size=8e6).time
-    assert set(trace.hits.trouble) >= {0, 1, 2}
+    assert set(trace.hits.fault) >= {0, 1, 2}
     again = from_json(trace.to_json())
-    assert again.troubles == trace.troubles == specs
+    assert again.faults == trace.faults == specs
     assert all((a == b).all() for a, b in zip(again.hits, trace.hits, strict=True))
 
 
@@ -231,7 +231,7 @@ def test_troubles_of_all_kinds_at_once_keep_the_result_right():
         max_size=4,
     ),
 )
-def test_trouble_never_makes_a_run_wrong_and_bytes_are_bytes(name, specs):
+def test_fault_never_makes_a_run_wrong_and_bytes_are_bytes(name, specs):
     schedule = ALGORITHMS[name].schedule(4)
     trace = run(*specs, schedule=schedule, history=True)
     assert trace.verdict.verdict == "ok"
@@ -246,7 +246,7 @@ def test_trouble_never_makes_a_run_wrong_and_bytes_are_bytes(name, specs):
 @each_row(
     "spec, says",
     [
-        ("stragler:rank=1", "no trouble is called 'stragler': choose from"),
+        ("stragler:rank=1", "no fault is called 'stragler': choose from"),
         ("straggler:late=1ms", "straggler needs rank: write straggler:rank="),
         ("straggler:rank=9", "ranks 0..3, not 9"),
         ("straggler:rank=1,slower=0.5", "slower=0.5 is not between 1"),
@@ -257,27 +257,27 @@ def test_trouble_never_makes_a_run_wrong_and_bytes_are_bytes(name, specs):
         ("slow_link:src=GPU0,dst=GPU1", "no link GPU0 -> GPU1"),
         ("slow_link:src=GPU0,dst=SV", "no device called 'SV'"),
         ("dead_link:src=GPU0,dst=SW,start=2ms,end=1ms", "ends at 0.001 s, not after its start"),
-        ("lost_nic:nic=NIC7", "has no NIC: choose another trouble"),
+        ("lost_nic:nic=NIC7", "has no NIC: choose another fault"),
         ("background:src=GPU1,dst=GPU1", "crosses no link"),
         ("half_duplex:src=GPU1", "half_duplex needs dst"),
     ],
 )
-def test_impossible_troubles_are_refused(spec, says):
+def test_impossible_faults_are_refused(spec, says):
     with pytest.raises(InputError, match=says):
-        troubles([spec], SWITCH)
+        faults([spec], SWITCH)
 
 
 def test_too_many_are_refused():
-    with pytest.raises(InputError, match="65 troubles at once"):
-        troubles(["jitter"] * 65, SWITCH)
+    with pytest.raises(InputError, match="65 faults at once"):
+        faults(["jitter"] * 65, SWITCH)
 
 
 FIRST = (SWITCH, build("nodes:nodes=2,gpus=4,nics=2"), build("dgx1v"))
 
 
-@pytest.mark.parametrize("kind", TROUBLES)
+@pytest.mark.parametrize("kind", FAULTS)
 def test_every_kind_is_worth_a_first_look_and_lets_the_run_end(kind):
-    known = TROUBLES[kind]
+    known = FAULTS[kind]
     assert known.parameters
     looked = 0
     for machine in FIRST:
@@ -288,72 +288,72 @@ def test_every_kind_is_worth_a_first_look_and_lets_the_run_end(kind):
         trace = run(known.first_look(machine), machine=machine, history=True)
         assert trace.verdict.verdict == "ok"
         again = from_json(trace.to_json())
-        assert (again.time, again.troubles) == (trace.time, (known.first_look(machine),))
+        assert (again.time, again.faults) == (trace.time, (known.first_look(machine),))
         looked += 1
     assert looked
 
 
 def test_what_the_machine_has_not_is_refused_by_name():
-    with pytest.raises(InputError, match=re.escape("has no NIC: choose another trouble")):
-        troubles([TROUBLES["lost_nic"].first_look(SWITCH)], SWITCH)
+    with pytest.raises(InputError, match=re.escape("has no NIC: choose another fault")):
+        faults([FAULTS["lost_nic"].first_look(SWITCH)], SWITCH)
 
 
 def test_what_a_click_asks_follows_from_the_parameters():
-    with TROUBLES.also():
+    with FAULTS.also():
 
-        @trouble(offers=[Offer("busy", "src={src},dst={dst},load=0.5"), Offer("sick", "src=GPU0,load=1")])
+        @fault(offers=[Offer("busy", "src={src},dst={dst},load=0.5"), Offer("sick", "src=GPU0,load=1")])
         def crowded(topology, *, src: Endpoint, dst: Endpoint, load: float = 0.0):
             """Traffic."""
             return Perturbation()
 
-        @trouble(offers=[Offer("all", "share={share}")])
+        @fault(offers=[Offer("all", "share={share}")])
         def dim(topology, *, share: float, where: str = "", kind: Literal["a", "b"] = "a"):
             """All of it."""
             return Perturbation()
 
-        @trouble
+        @fault
         def plain_values(
             topology, *, n: int, f: float, b: bool, w: Literal["x", "y"], k: Annotated[int, Bounds(3, 9)], t: Time
         ):
             """Nothing that a machine has."""
             return Perturbation()
 
-        busy, sick = TROUBLES["crowded"].offers
-        assert TROUBLES["crowded"].spec(busy) == "crowded:src={src},dst={dst},load=0.5"
-        assert TROUBLES["crowded"].targets(busy) == ("link",)
-        assert TROUBLES["crowded"].spec(sick) == "crowded:dst={device},src=GPU0,load=1"
-        assert TROUBLES["crowded"].targets(sick) == ("GPU", "NIC", "CPU")
-        assert TROUBLES["dim"].targets(TROUBLES["dim"].offers[0]) == ("machine",)
-        assert TROUBLES["plain_values"].first_look(SWITCH) == "plain_values:n=1,f=1,b=no,w=x,k=3,t=1us"
-        assert len(troubles(["plain_values:n=1,f=1,b=no,w=x,k=3,t=1us", "dim:share=1"], SWITCH)) == 2
-    links = TROUBLES["slow_link"]
+        busy, sick = FAULTS["crowded"].offers
+        assert FAULTS["crowded"].spec(busy) == "crowded:src={src},dst={dst},load=0.5"
+        assert FAULTS["crowded"].targets(busy) == ("link",)
+        assert FAULTS["crowded"].spec(sick) == "crowded:dst={device},src=GPU0,load=1"
+        assert FAULTS["crowded"].targets(sick) == ("GPU", "NIC", "CPU")
+        assert FAULTS["dim"].targets(FAULTS["dim"].offers[0]) == ("machine",)
+        assert FAULTS["plain_values"].first_look(SWITCH) == "plain_values:n=1,f=1,b=no,w=x,k=3,t=1us"
+        assert len(faults(["plain_values:n=1,f=1,b=no,w=x,k=3,t=1us", "dim:share=1"], SWITCH)) == 2
+    links = FAULTS["slow_link"]
     assert links.spec(links.offers[0]) == "slow_link:src={src},dst={dst},share={share},start={now}"
-    assert TROUBLES["lost_nic"].targets(TROUBLES["lost_nic"].offers[0]) == ("NIC",)
+    assert FAULTS["lost_nic"].targets(FAULTS["lost_nic"].offers[0]) == ("NIC",)
 
 
 @pytest.mark.parametrize(
     ("first", "arguments", "says"),
     [
-        ("speed=2", "", "trouble odd: odd has no parameter 'speed': it takes src, dst, rank, share"),
-        ("share=much", "", "trouble odd: odd: share='much' is not a finite number"),
-        ("share", "", "trouble odd: odd: 'share' is not key=value"),
+        ("speed=2", "", "fault odd: odd has no parameter 'speed': it takes src, dst, rank, share"),
+        ("share=much", "", "fault odd: odd: share='much' is not a finite number"),
+        ("share", "", "fault odd: odd: 'share' is not key=value"),
         ("", "share=1", "asks on a link and on a device at once: say one of them in its arguments"),
         ("", "rank=0,share={left}", "nothing fills in {left}: choose from src, dst, rank, device, now, time, share"),
-        ("", "rank=0", "trouble odd: odd needs share"),
+        ("", "rank=0", "fault odd: odd needs share"),
         ("", "rank=0,share=1,more=1", "odd has no parameter 'more'"),
     ],
 )
 def test_what_could_not_be_looked_at_or_asked_is_not_listed(first, arguments, says):
     offers = [Offer("ask", arguments)] if arguments else []
-    with TROUBLES.also(), pytest.raises(AdditionError, match=re.escape(says)):
+    with FAULTS.also(), pytest.raises(AdditionError, match=re.escape(says)):
 
-        @trouble(first=first, offers=offers)
+        @fault(first=first, offers=offers)
         def odd(topology, *, src: LinkStart, dst: LinkEnd, rank: RankNumber, share: float):
             """Neither here nor there."""
 
 
 def test_a_world_with_several_groups_knows_the_late_device_in_each():
-    cluster = Cluster(SWITCH, perturbations=troubles(["straggler:rank=3,late=1ms"], SWITCH))
+    cluster = Cluster(SWITCH, perturbations=faults(["straggler:rank=3,late=1ms"], SWITCH))
     pair = ALGORITHMS["broadcast.linear"].schedule(2)
     without, with_it = cluster.start(pair, 1e3, group=[0, 1]), cluster.start(pair, 1e3, group=[2, 3])
     assert cluster.run(without).ended < 1e-4
@@ -368,7 +368,7 @@ def test_links_both_directions_share_stay_so():
     assert run("slow_link:src=GPU0,dst=GPU1,share=0.5", machine=medium, schedule=BROADCAST).time == pytest.approx(8e-3)
 
 
-def test_spells_of_one_trouble_count_a_transfer_once():
+def test_spells_of_one_fault_count_a_transfer_once():
     def often(controls):
         for turn in range(20):
             yield from controls.wait_until(turn * 5e-6)

@@ -85,7 +85,7 @@ def _forced(collective: str, word: str) -> dict[str, tuple[str, dict[str, Any]]]
 
 
 def _costs(library: str) -> Perturbation:
-    """The machine at a backend's costs, whose first messages wait for the launch; without a name: it is no trouble."""
+    """The machine at a backend's costs, whose first messages wait for the launch; without a name: it is no fault."""
     backend: Backend = next(backend for backend in BACKENDS.values() if backend.library == library)
 
     def burdened(machine: Topology) -> Topology:

@@ -1,10 +1,10 @@
-"""The kinds of trouble and of edits as a page; `python -m docs` writes it."""
+"""The kinds of fault and of edits as a page; `python -m docs` writes it."""
 
 import sys
 from collections.abc import Iterator
 
 from sim.faults.edits import EDITS
-from sim.faults.kinds import TROUBLES, Trouble, TroubleRegistry
+from sim.faults.kinds import FAULTS, FaultKind, FaultRegistry
 from sim.parameters import Parameter
 
 HEAD = """# What if
@@ -23,14 +23,14 @@ Several edits are made one after the other; `topology` tells what differs.
 
 def page() -> str:
     """The whole page, in Markdown."""
-    return "\n".join([HEAD, *_entries(TROUBLES), EDITING, *_entries(EDITS)])
+    return "\n".join([HEAD, *_entries(FAULTS), EDITING, *_entries(EDITS)])
 
 
-def _entries(kinds: TroubleRegistry) -> Iterator[str]:
+def _entries(kinds: FaultRegistry) -> Iterator[str]:
     return ("\n".join(_lines(kinds, name, kind)) + "\n" for name, kind in kinds.items())
 
 
-def _lines(kinds: TroubleRegistry, name: str, kind: Trouble) -> Iterator[str]:
+def _lines(kinds: FaultRegistry, name: str, kind: FaultKind) -> Iterator[str]:
     yield f"## {name}\n"
     yield " ".join([kinds.summary(name), *kinds.about(name).split()]) + "\n"
     yield f"- arguments: {', '.join(map(_shown, kind.parameters.values())) or 'none'}"

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ops.request.link import from_link, to_link
-from ops.request.model import Request
-from ops.request.scenario import LARGEST, line_of
-from ops.request.words import MACHINE, unusual
+from ops.plan.link import from_link, to_link
+from ops.plan.model import Plan
+from ops.plan.plan_file import LARGEST, line_of
+from ops.plan.words import MACHINE, unusual
 from ops.workloads import WORKLOADS, TrainingStep, Workload
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError
@@ -19,22 +19,22 @@ LONGEST = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingRequest:
-    """A training step in words, as `Request` is a run in words.
+class WorkloadPlan:
+    """A training step in words, as `Plan` is a run in words.
 
-    `settings` are the workload's parameters as texts, by name. Of `machine`, a Request, only the words that tell the
+    `settings` are the workload's parameters as texts, by name. Of `machine`, a Plan, only the words that tell the
     machine count.
     """
 
     workload: str = "ddp"
     settings: tuple[tuple[str, str], ...] = ()
-    machine: Request = field(default_factory=Request)
+    machine: Plan = field(default_factory=Plan)
 
     @classmethod
-    def of(cls, spec: str, machine: Request) -> "TrainingRequest":
+    def of(cls, spec: str, machine: Plan) -> "WorkloadPlan":
         """What a spec like `ddp:bucket=1MiB` asks of a machine. Raises InputError.
 
-        >>> TrainingRequest.of("ddp:bucket=1MiB", Request(machine="dgx1v")).settings
+        >>> WorkloadPlan.of("ddp:bucket=1MiB", Plan(machine="dgx1v")).settings
         (('bucket', '1MiB'),)
         """
         name, settings = parse_spec(spec)
@@ -45,7 +45,7 @@ class TrainingRequest:
         """The workload. Raises InputError where there is none of that name."""
         return WORKLOADS[self.workload]
 
-    def with_settings(self, settings: Mapping[str, str]) -> "TrainingRequest":
+    def with_settings(self, settings: Mapping[str, str]) -> "WorkloadPlan":
         """This one with more parameters. Raises InputError for one that it has already."""
         for key in dict(self.settings).keys() & settings.keys():
             raise InputError(f"{self.workload}: {key} is given twice: keep one")
@@ -56,47 +56,47 @@ class TrainingRequest:
         return self.entry.run(self.machine.topology(), dict(self.settings))
 
 
-def to_query(request: TrainingRequest) -> dict[str, str]:
-    """Query words that bring the request back."""
-    link = to_link(request.machine)
+def to_query(plan: WorkloadPlan) -> dict[str, str]:
+    """Query words that bring the plan back."""
+    link = to_link(plan.machine)
     machine = {word: link[word] for word in MACHINE if word in link}
-    return {"workload": request.workload} | machine | dict(request.settings)
+    return {"workload": plan.workload} | machine | dict(plan.settings)
 
 
-def from_query(words: Mapping[str, str]) -> TrainingRequest:
-    """The request that query words describe; words of other things are passed over. Raises InputError."""
+def from_query(words: Mapping[str, str]) -> WorkloadPlan:
+    """The plan that query words describe; words of other things are passed over. Raises InputError."""
     machine = from_link({word: words[word] for word in MACHINE if word in words})
-    entry = WORKLOADS[words.get("workload", TrainingRequest().workload)]
+    entry = WORKLOADS[words.get("workload", WorkloadPlan().workload)]
     settings = {key: words[key][:LONGEST] for key in entry.params if key in words}
     for key, text in settings.items():
         entry.params[key].parse(text, entry.name)
-    return TrainingRequest(entry.name, tuple(settings.items()), machine)
+    return WorkloadPlan(entry.name, tuple(settings.items()), machine)
 
 
 def is_training(text: str) -> bool:
-    """Whether it is a request written by `to_yaml`, or by hand in its manner."""
+    """Whether it is a plan written by `to_yaml`, or by hand in its manner."""
     return any(line.startswith("ringside: training") for line in text.lstrip()[:2000].splitlines())
 
 
-def to_yaml(request: TrainingRequest) -> str:
-    """The request as a file."""
-    machine = {"machine": request.machine.machine} | {k: v for k, v in unusual(request.machine) if k in MACHINE}
-    if request.machine.capture:
+def to_yaml(plan: WorkloadPlan) -> str:
+    """The plan as a file."""
+    machine = {"machine": plan.machine.machine} | {k: v for k, v in unusual(plan.machine) if k in MACHINE}
+    if plan.machine.capture:
         machine.pop("machine")
-    lines = [f"ringside: {VERSION}", *line_of("workload", request.workload)]
+    lines = [f"ringside: {VERSION}", *line_of("workload", plan.workload)]
     for word, text in machine.items():
         lines += line_of(word, text)
-    settings = [f"  {line}" for key, text in request.settings if text for line in line_of(key, text)]
+    settings = [f"  {line}" for key, text in plan.settings if text for line in line_of(key, text)]
     lines += ["settings:", *settings] if settings else []
     return "\n".join(lines) + "\n"
 
 
-def from_yaml(text: str, name: str) -> TrainingRequest:
-    """The request that a file describes. Raises InputError naming the line and the mend."""
+def from_yaml(text: str, name: str) -> WorkloadPlan:
+    """The plan that a file describes. Raises InputError naming the line and the mend."""
     if len(text) > LARGEST:
-        raise InputError(f"{name} is larger than {LARGEST:,} characters: give a scenario that is smaller")
+        raise InputError(f"{name} is larger than {LARGEST:,} characters: give a plan that is smaller")
     root = parse_yaml(text, name)
-    nodes = root.mapping("the scenario", ("ringside", "workload", "settings", *MACHINE))
+    nodes = root.mapping("the plan", ("ringside", "workload", "settings", *MACHINE))
     if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
         root.refuse(f"this is no training step that is known here: begin it with ringside: {VERSION}")
     words: dict[str, Any] = {word: nodes[word].text(word) for word in MACHINE if word in nodes}
@@ -106,10 +106,10 @@ def from_yaml(text: str, name: str) -> TrainingRequest:
         root.refuse(f"no workload is named: write one of {', '.join(WORKLOADS)}, like workload: ddp")
     entry = _entry(nodes["workload"])
     settings = nodes["settings"].mapping("settings", entry.params) if "settings" in nodes else {}
-    return TrainingRequest(
+    return WorkloadPlan(
         entry.name,
         tuple((key, _setting(entry, key, node)) for key, node in settings.items()),
-        replace(Request(), **words),
+        replace(Plan(), **words),
     )
 
 

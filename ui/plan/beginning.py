@@ -1,10 +1,10 @@
-"""Where a visit begins in the runs of its scene: what the words of an address say, and the view where they say none."""
+"""Where a visit begins in the runs of its plan: what the words of an address say, and the view where they say none."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ops.request import Request
-from ops.request.link import PLACE
+from ops.plan import Plan
+from ops.plan.link import PLACE
 from sim.base.numbers import real
 from sim.errors import InputError
 from ui.player.views import FIRST, VIEWS
@@ -41,10 +41,10 @@ def instant_in(place: Mapping[str, str]) -> float | None:
     return t if t is not None and t >= 0 else None
 
 
-def explaining(scene: Request, shaped: Iterable[int]) -> str:
+def explaining(plan: Plan, shaped: Iterable[int]) -> str:
     """The view to begin with: the algorithm's shape for few ranks, the machine where it is what matters.
 
     `shaped` are how many places the shapes of its runs have, 0 for one without a shape.
     """
     few = all(0 < count <= FEW for count in shaped)
-    return "shape" if few and not (scene.capture or scene.trouble or scene.schedule) else FIRST
+    return "shape" if few and not (plan.capture or plan.fault or plan.schedule) else FIRST

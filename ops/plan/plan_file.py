@@ -1,39 +1,40 @@
-"""Requests as YAML: the words of a request with a line each, and texts from outside whole."""
+"""Plans as YAML: the words of a plan with a line each, and texts from outside whole."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ops.request.model import Request
-from ops.request.words import TEXTS, WORDS, unusual, value_of, wrong
+from ops.plan.model import Plan
+from ops.plan.notation import RENAMED, renamed
+from ops.plan.words import TEXTS, WORDS, unusual, value_of, wrong
 from sim.base.yaml import YamlNode, parse_yaml, quote
 from sim.errors import InputError
 
 VERSION = "scenario-1"
 LARGEST = 4_000_000
-"""Characters of a request written down."""
+"""Characters of a plan written down."""
 PLACE = "shown"
 """What says where in the run a page stands: the word of a mapping, which changes nothing of the run."""
 ALWAYS = ("algorithm", "machine", "size")
 
 
-def is_scenario(text: str) -> bool:
-    """Whether it is a request written by `to_yaml`, or by hand in its manner."""
+def is_plan(text: str) -> bool:
+    """Whether it is a plan written by `to_yaml`, or by hand in its manner."""
     return any(line.startswith("ringside: scenario") for line in text.lstrip()[:2000].splitlines())
 
 
-def to_yaml(request: Request, place: Mapping[str, str] | None = None) -> str:
-    """The request, what is as usual left out; and in words where in its run a page stands."""
-    written = dict(unusual(request))
-    words = {word: str(getattr(request, word)) for word in ALWAYS} | written
-    if request.capture:
+def to_yaml(plan: Plan, place: Mapping[str, str] | None = None) -> str:
+    """The plan, what is as usual left out; and in words where in its run a page stands."""
+    written = dict(unusual(plan))
+    words = {word: str(getattr(plan, word)) for word in ALWAYS} | written
+    if plan.capture:
         words.pop("machine")
-    if request.schedule:
+    if plan.schedule:
         words = {word: text for word, text in words.items() if word not in ("algorithm", "size")}
-    if request.counts:
+    if plan.counts:
         words.pop("size", None)
-    if request.python:
-        words = {"python": request.python} | words
+    if plan.python:
+        words = {"python": plan.python} | words
     lines = [f"ringside: {VERSION}"]
     for word in ("python", *WORDS):
         text = words.get(word)
@@ -61,33 +62,35 @@ def _plain(text: str) -> bool:
     return all(line.replace("\t", " ").isprintable() for line in text.split("\n"))
 
 
-def from_yaml(text: str, name: str, *, execute: bool = False) -> Request:
-    """The request that a text describes. Raises InputError naming the line and the mend.
+def from_yaml(text: str, name: str, *, execute: bool = False) -> Plan:
+    """The plan that a text describes. Raises InputError naming the line and the mend.
 
-    A Python file that it names is refused unless `execute`: running the request would execute it.
+    A Python file that it names is refused unless `execute`: running the plan would execute it.
     """
     if len(text) > LARGEST:
-        raise InputError(f"{name} is larger than {LARGEST:,} characters: give a scenario that is smaller")
+        raise InputError(f"{name} is larger than {LARGEST:,} characters: give a plan that is smaller")
     root = parse_yaml(text, name)
-    nodes = root.mapping("the scenario", ("ringside", "python", PLACE, *WORDS))
+    nodes = renamed(root.mapping("the plan", ("ringside", "python", PLACE, *WORDS, *RENAMED)))
     if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
-        root.refuse(f"this is no scenario that is known here: begin it with ringside: {VERSION}")
+        root.refuse(f"this is no plan that is known here: begin it with ringside: {VERSION}")
     if "python" in nodes and not execute:
-        nodes["python"].refuse("this scenario runs a Python file: only the terminal does that, when told --allow-exec")
+        nodes["python"].refuse("this plan runs a Python file: only the terminal does that, when told --allow-exec")
     usual: dict[str, Any] = {"algorithm": ""} if "python" in nodes else {}
     values = {word: _value(word, node) for word, node in nodes.items() if word not in ("ringside", PLACE)}
-    return replace(Request(), **(usual | values))
+    return replace(Plan(), **(usual | values))
 
 
-def request_in(node: YamlNode, what: str) -> Request:
-    """The request that a part of another file describes in the words of a scenario. Raises InputError."""
-    values: dict[str, Any] = {word: _value(word, value) for word, value in node.mapping(what, WORDS).items()}
-    return replace(Request(), **values)
+def plan_in(node: YamlNode, what: str) -> Plan:
+    """The plan that a part of another file describes. Raises InputError."""
+    values: dict[str, Any] = {
+        word: _value(word, value) for word, value in renamed(node.mapping(what, (*WORDS, *RENAMED))).items()
+    }
+    return replace(Plan(), **values)
 
 
 def place_in(text: str, name: str) -> dict[str, str]:
-    """The words of where in its run a page stands, as the text of a scenario has them. Raises InputError."""
-    node = parse_yaml(text, name).mapping("the scenario").get(PLACE)
+    """The words of where in its run a page stands, as the text of a plan has them. Raises InputError."""
+    node = parse_yaml(text, name).mapping("the plan").get(PLACE)
     return {word: value.text(word) for word, value in node.mapping(PLACE).items()} if node else {}
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ops.formats import schedule_text
+from ops.plan.mistakes import check_words
+from ops.plan.model import Plan, PreparedRun
+from ops.plan.notation import assignments, entries, size_word
 from ops.registry import ALGORITHMS, Algorithm
-from ops.request.mistakes import check_words
-from ops.request.model import PreparedRun, Request
-from ops.request.notation import assignments, entries, size_word
 from ops.run import FEW, Run, Work, execute
 from ops.run.work import imported, registered
 from sim.errors import InputError, KindError, expect_kind
@@ -28,7 +28,7 @@ OBJECTS = (Schedule, Algorithm, Work)
 
 
 def run(
-    algorithm: "str | PathLike[str] | Schedule | Algorithm | Work | Request | Callable[..., Any] | None" = None,
+    algorithm: "str | PathLike[str] | Schedule | Algorithm | Work | Plan | Callable[..., Any] | None" = None,
     machine: str | PathLike[str] | Topology | None = None,
     size: float | str | None = None,
     *,
@@ -49,21 +49,21 @@ def run(
 ) -> Run:
     """Prove a collective and time it on a machine, with faults or without.
 
-    What is left out is as in `Request`: a ring allreduce of 64 MiB on all GPUs of a DGX A100.
+    What is left out is as in `Plan`: a ring allreduce of 64 MiB on all GPUs of a DGX A100.
 
     Parameters
     ----------
-    algorithm : str, path, Schedule, Algorithm, Request or function
+    algorithm : str, path, Schedule, Algorithm, Plan or function
         What runs: a name like `allreduce.ring`, perhaps with parameters (`broadcast.chain:segments=4`), a library's
         choice (`nccl.allreduce`), the path of a schedule file, or an object. The other words override those of a
-        Request.
+        Plan.
     machine : str, path or Topology
         Where it runs: a name like `dgx_h100` or `switch:ranks=8`, the text or the path of a capture, or a Topology. A
         name comes before a file that is called so.
     size : int or str
         Bytes as nccl-tests counts them, like `64 * MiB` or `64MiB`.
     faults : str, Perturbation or list of these
-        What goes wrong, like `slow_link:src=GPU0,dst=NVS0,share=0.5`; names and parameters are those of `TROUBLES`.
+        What goes wrong, like `slow_link:src=GPU0,dst=NVS0,share=0.5`; names and parameters are those of `FAULTS`.
     ranks : int
         How many ranks take part; 0 for all there are.
     root : int
@@ -124,47 +124,47 @@ def run(
         "placement": _list("placement", placement, ",", Integral),
         "edits": _list("edits", edits, ";"),
     }
-    request, work = _request_of(algorithm)
-    request = replace(request, **{word: value for word, value in words.items() if value is not None})
-    if work and request.settings and not isinstance(work, Algorithm):
+    plan, work = _plan_of(algorithm)
+    plan = replace(plan, **{word: value for word, value in words.items() if value is not None})
+    if work and plan.settings and not isinstance(work, Algorithm):
         raise InputError(f"{work.name} is made already: leave out settings, or give an algorithm by its name")
-    if request.is_kept and not (machine is None and faults is None):
-        raise InputError(f"{request.schedule_name} is a run that was kept: leave out its machine and its faults")
-    request, topology = _placed(request, machine)
-    if request.is_kept:
-        return request.run()
-    prepared = PreparedRun(request, topology, _work(request, topology, work))
+    if plan.is_kept and not (machine is None and faults is None):
+        raise InputError(f"{plan.schedule_name} is a run that was kept: leave out its machine and its faults")
+    plan, topology = _placed(plan, machine)
+    if plan.is_kept:
+        return plan.run()
+    prepared = PreparedRun(plan, topology, _work(plan, topology, work))
     return execute(
         topology,
         prepared.work,
         prepared.bytes,
-        blocks=request.blocks(prepared.work),
-        lockstep=request.lockstep,
+        blocks=plan.blocks(prepared.work),
+        lockstep=plan.lockstep,
         history=history,
-        trouble=request.troubles if faults is None else _faults(faults),
+        fault=plan.faults if faults is None else _faults(faults),
         written=float("inf") if written_out or history else FEW,
     )
 
 
-def _request_of(algorithm: Any) -> tuple[Request, Schedule | Algorithm | Work | None]:
-    """The request that an algorithm makes, and the algorithm itself where words do not name it."""
+def _plan_of(algorithm: Any) -> tuple[Plan, Schedule | Algorithm | Work | None]:
+    """The plan that an algorithm makes, and the algorithm itself where words do not name it."""
     if algorithm is None:
-        return Request(), None
-    if isinstance(algorithm, Request):
+        return Plan(), None
+    if isinstance(algorithm, Plan):
         return algorithm, None
     if isinstance(algorithm, OBJECTS):
-        return Request(), algorithm
+        return Plan(), algorithm
     if callable(algorithm):
-        return Request(), _listed(algorithm)
+        return Plan(), _listed(algorithm)
     expect_kind(
-        algorithm, (str, PathLike), "algorithm", "give a name like 'allreduce.ring', a file, a Schedule or a Request"
+        algorithm, (str, PathLike), "algorithm", "give a name like 'allreduce.ring', a file, a Schedule or a Plan"
     )
     text = fspath(algorithm)
     if isinstance(algorithm, str) and (text in ALGORITHMS or not _is_file(text)):
-        return Request().of(text), None
+        return Plan().of(text), None
     if text.endswith(".py"):
         raise InputError(f"{text[:80]} is a Python file: import it, and give its schedule or its algorithm")
-    return Request(schedule=schedule_text(text), schedule_name=text), None
+    return Plan(schedule=schedule_text(text), schedule_name=text), None
 
 
 def _listed(steps: Callable[..., Any]) -> Algorithm:
@@ -178,36 +178,36 @@ def _listed(steps: Callable[..., Any]) -> Algorithm:
     return matches[0]
 
 
-def _work(request: Request, topology: Topology, made: Schedule | Algorithm | Work | None) -> Work:
-    """What runs: what was given, or what the request names."""
+def _work(plan: Plan, topology: Topology, made: Schedule | Algorithm | Work | None) -> Work:
+    """What runs: what was given, or what the plan names."""
     if made is None:
-        return request.work(topology)
+        return plan.work(topology)
     if isinstance(made, Algorithm):
-        ranks, root = topology.taking_part(request.ranks), request.root if made.collective.rooted else 0
-        settings = assignments(request.settings, made.name)
+        ranks, root = topology.taking_part(plan.ranks), plan.root if made.collective.rooted else 0
+        settings = assignments(plan.settings, made.name)
         work = registered(made, ranks, root=root, topology=topology, settings=settings)
     else:
         work = imported(made) if isinstance(made, Schedule) else made
-        if request.ranks not in (0, work.n):
-            raise InputError(f"{work.name} is for {work.n} ranks, not {request.ranks}: leave out ranks")
-    return work.blocking() if request.blocking else work
+        if plan.ranks not in (0, work.n):
+            raise InputError(f"{work.name} is for {work.n} ranks, not {plan.ranks}: leave out ranks")
+    return work.blocking() if plan.blocking else work
 
 
-def _placed(request: Request, machine: Any) -> tuple[Request, Topology]:
-    """The machine, and the request with its words."""
+def _placed(plan: Plan, machine: Any) -> tuple[Plan, Topology]:
+    """The machine, and the plan with its words."""
     if machine is None:
-        return request, request.topology()
+        return plan, plan.topology()
     if isinstance(machine, Topology):
-        return request, request.topology(machine)
+        return plan, plan.topology(machine)
     expect_kind(machine, (str, PathLike), "machine", "give a name like 'dgx_h100', a file, a capture or a Topology")
     text = fspath(machine)
     if "\n" in text:
-        request = replace(request, capture=text)
+        plan = replace(plan, capture=text)
     elif isinstance(machine, str) and (parse_spec(text)[0] in MACHINES or not _is_file(text)):
-        request = replace(request, machine=text, capture="")
+        plan = replace(plan, machine=text, capture="")
     else:
-        request = replace(request, capture=FORMATS.text(text), capture_name=text)
-    return request, request.topology()
+        plan = replace(plan, capture=FORMATS.text(text), capture_name=text)
+    return plan, plan.topology()
 
 
 def _is_file(text: str) -> bool:
@@ -219,7 +219,7 @@ def _is_file(text: str) -> bool:
 
 
 def _size(size: Any) -> str:
-    """Bytes as a word of a request. Raises InputError for a number of bytes that cannot be."""
+    """Bytes as a word of a plan. Raises InputError for a number of bytes that cannot be."""
     if isinstance(size, str):
         return size
     if isinstance(size, bool) or not isinstance(size, Real):
@@ -231,7 +231,7 @@ def _size(size: Any) -> str:
 
 
 def _pairs(word: str, pairs: Any) -> str | None:
-    """Parameters as a word of a request."""
+    """Parameters as a word of a plan."""
     if pairs is None or isinstance(pairs, str):
         return pairs
     expect_kind(pairs, Mapping, word, "give a mapping like {'segments': 4}, or a text like 'segments=4'")
@@ -239,7 +239,7 @@ def _pairs(word: str, pairs: Any) -> str | None:
 
 
 def _list(word: str, several: Any, between: str, kind: type = str) -> str | None:
-    """A list as a word of a request."""
+    """A list as a word of a plan."""
     if several is None or isinstance(several, str):
         return several
     expect_kind(several, Iterable, word, "give a list, or a text")

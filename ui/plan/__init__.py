@@ -1,0 +1,1 @@
+"""A plan as a picture of its run, and the examples."""

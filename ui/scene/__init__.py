@@ -1,1 +1,0 @@
-"""A request as a picture of its run, and the requests worth a look."""
