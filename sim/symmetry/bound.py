@@ -1,5 +1,6 @@
 """The lower bound of a folded schedule, from rank 0's promise; `sim.trace.metrics.lower_bound` gives the reasons."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ def lower_bound(topology: Topology, schedule: FoldedSchedule, weight: float, *, 
                 seconds.append(float(np.max(np.where(needed > 0, needed / capacity, 0.0))))
         if not schedule.promise.union:
             each = np.full(schedule.promise.blocks, weight)
-            moved = traffic.messages @ each if block_by_block else int(traffic.messages.sum()) * weight
+            moved = math.fsum(traffic.messages * each) if block_by_block else int(traffic.messages.sum()) * weight
             seconds.append(float(moved / across.out_of.sum()))
         best = max(best, across.shortest + max(seconds) if max(seconds) > 0 else 0.0)
     return best

@@ -1,5 +1,6 @@
 """Numbers about a run: bandwidths as nccl-tests defines them, link use, the critical path, a lower bound."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -200,7 +201,7 @@ def least_sent(promise: Promise, weights: Floats, *, in_switch: bool = False) ->
     ranks = len(promise.given)
     traffic = _traffic(promise, np.arange(ranks), ranks)
     leaving = np.bincount(traffic.leaves // promise.blocks, weights[traffic.leaves % promise.blocks], ranks)
-    shared = 0.0 if promise.union or in_switch else float(traffic.messages @ weights) / ranks
+    shared = 0.0 if promise.union or in_switch else math.fsum(traffic.messages * weights) / ranks
     return max(float(leaving.max()), shared)
 
 
@@ -264,7 +265,7 @@ def _cut_bound(
             needed = np.bincount(pairs // promise.blocks, weights[pairs % promise.blocks], len(capacity))
             seconds.append(float(np.max(np.where(needed > 0, needed / capacity, 0.0))))
     if not (promise.union or in_switch):
-        seconds.append(float(traffic.messages @ weights / across.out_of.sum()))
+        seconds.append(math.fsum(traffic.messages * weights) / float(across.out_of.sum()))
     return across.shortest + max(seconds) if max(seconds) > 0 else 0.0
 
 
