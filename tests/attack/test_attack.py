@@ -24,7 +24,7 @@ from ui.pages import PAGES, Page
 pytestmark = pytest.mark.slow
 UNSHRUNK = settings(phases=[Phase.reuse, Phase.generate])
 """A smaller seed is no smaller case."""
-PAGES_DRAWN = min(12, settings.default.max_examples)
+PAGES_DRAWN = settings.default.max_examples // 2
 
 
 @pytest.fixture(autouse=True)

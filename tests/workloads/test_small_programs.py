@@ -120,7 +120,7 @@ def _autograd(rank, n, loss, gradient, port, results):
     dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("gradient", ("none", "own", "allreduce"))
+@each_row("gradient", ("none", "own", "allreduce"), over=["gradient"])
 def test_gradients_equal_those_of_torch_with_gloo(gradient):
     pytest.importorskip("torch")
     import socket
