@@ -2,10 +2,8 @@
 
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -45,10 +43,3 @@ def answered(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
         _OPENED = None
     assert not opened, opened[0]
-
-
-@contextmanager
-def folder_of_its_own() -> Iterator[Path]:
-    """A case finds nothing that another has left."""
-    with tempfile.TemporaryDirectory(prefix="attack-") as name:
-        yield Path(name)

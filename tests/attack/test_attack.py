@@ -1,25 +1,23 @@
-"""Damaged files, links and lines are answered or refused in a sentence; `./check --long` tries more of them."""
+"""Damaged files and links are answered or refused in a sentence; `./check --long` tries more of them."""
 
 from functools import cache, partial
 from random import Random
 
-import click
 import pytest
 from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 
-from ops.run import reuse
 from sim.base.files.textfile import decoded
 from sim.base.formats import Format
+from sim.base.watch import Watch
 from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.topology import Topology
-from terminal import commands, ringside
-from tests.attack import commands as lines
 from tests.attack import files, links
-from tests.attack.limits import answered, folder_of_its_own
+from tests.attack.limits import answered
 from ui.pages import PAGES, Page
+from ui.workers import one, process
 
 pytestmark = pytest.mark.slow
 UNSHRUNK = settings(phases=[Phase.reuse, Phase.generate])
@@ -31,7 +29,7 @@ PAGES_DRAWN = settings.default.max_examples // 2
 def small(monkeypatch):
     """What a large run may take is not what is looked for here."""
     monkeypatch.setenv("RINGSIDE_MAX_DEVICES", "600")
-    monkeypatch.setenv("RINGSIDE_MAX_SECONDS", "15")
+    monkeypatch.setattr(one, "answer", lambda call: process.answer(call, Watch(seconds=5, memory=1e9)))
 
 
 @cache
@@ -58,15 +56,8 @@ def attack_reader(draw):
 def attack_page(draw):
     words = links.link(draw)
     note(repr(words))
-    with answered(20):
+    with answered(60):
         links.run(words)
-
-
-def attack_command(draw):
-    with folder_of_its_own() as folder, answered(20):
-        line = lines.command_line(draw, folder)
-        note(repr(line))
-        lines.run(line, folder)
 
 
 DRAWS = st.randoms(use_true_random=True)
@@ -78,10 +69,6 @@ def test_damaged_files_are_read_or_refused_in_a_sentence():
 
 def test_damaged_links_open_a_page_that_tells():
     settings(UNSHRUNK, max_examples=PAGES_DRAWN)(given(DRAWS)(attack_page))()
-
-
-def test_damaged_command_lines_are_answered_or_refused_in_a_sentence():
-    UNSHRUNK(given(DRAWS)(attack_command))()
 
 
 def test_every_reader_has_samples_that_it_reads():
@@ -119,11 +106,6 @@ def test_whatever_is_added_is_attacked(monkeypatch):
         assert "newcomer" in {links.link(Random(k)).get("page") for k in range(100)}
 
 
-def test_every_command_is_attacked_with_every_option():
-    names = {name for name, _ in lines.every_option()}
-    assert names == {*commands()} == {*ringside.list_commands(click.Context(ringside))}
-
-
 def _raise(error):
     raise error
 
@@ -147,11 +129,3 @@ def test_a_fault_of_a_page_s_own_is_found_though_a_sentence_tells_it(monkeypatch
     monkeypatch.setattr("ui.pages.health.tell", None)
     with pytest.raises(AssertionError, match=r"a fault of ours: ui/pages/health.py, line \d+: TypeError"):
         links.run({"page": "health"})
-
-
-def test_a_fault_of_a_command_s_own_is_found_though_a_sentence_tells_it(monkeypatch, tmp_path):
-    reuse.forget()
-    monkeypatch.setattr("ops.algorithms.ring.around", None)
-    ring = ["run", "allreduce.ring", "--machine", "switch:ranks=4", "--size", "1MiB", "--unfolded"]
-    with pytest.raises(AssertionError, match=r"a fault of ours: cli.py: ops/algorithms/ring.py, line \d+: TypeError"):
-        lines.run(ring, tmp_path)
