@@ -1,6 +1,6 @@
 """Damaged files and links are answered or refused in a sentence; `./check --long` tries more of them."""
 
-from functools import cache, partial
+from functools import partial
 from random import Random
 
 import pytest
@@ -16,13 +16,13 @@ from sim.machines import MACHINES
 from sim.topology import Topology
 from tests.attack import files, links
 from tests.attack.limits import answered
+from tests.tables import each_row
 from ui.pages import PAGES, Page
 from ui.workers import one, process
 
 pytestmark = pytest.mark.slow
-UNSHRUNK = settings(phases=[Phase.reuse, Phase.generate])
+UNSHRUNK = settings(phases=[Phase.reuse, Phase.generate], max_examples=settings.default.max_examples // 2)
 """A smaller seed is no smaller case."""
-PAGES_DRAWN = settings.default.max_examples // 2
 
 
 @pytest.fixture(autouse=True)
@@ -32,25 +32,14 @@ def small(monkeypatch):
     monkeypatch.setattr(one, "answer", lambda call: process.answer(call, Watch(seconds=5, memory=1e9)))
 
 
-@cache
-def readers():
-    """All readers; each finds its samples once."""
-    return [*files.readers()]
+READERS = [*files.readers()]
 
 
-def damaged(draw):
-    """A reader and a text, or a file's letters, that it may not read."""
-    reader = draw.choice(readers())
+def damaged(reader, draw):
+    """A text, or a file's letters, that a reader may not read."""
     samples = reader.samples()
     text = files.hostile(draw.choice(samples), draw, samples)
-    return reader, decoded(text.encode("utf-8", "replace"), "it") if reader.is_text else text
-
-
-def attack_reader(draw):
-    with answered(10):
-        reader, text = damaged(draw)
-        note(f"{reader.name}:\n{text}")
-        reader.use(text)
+    return decoded(text.encode("utf-8", "replace"), "it") if reader.is_text else text
 
 
 def attack_page(draw):
@@ -63,16 +52,25 @@ def attack_page(draw):
 DRAWS = st.randoms(use_true_random=True)
 
 
-def test_damaged_files_are_read_or_refused_in_a_sentence():
-    UNSHRUNK(given(DRAWS)(attack_reader))()
+@each_row("reader", READERS)
+def test_damaged_files_are_read_or_refused_in_a_sentence(reader):
+    @UNSHRUNK
+    @given(DRAWS)
+    def attack(draw):
+        with answered(10):
+            text = damaged(reader, draw)
+            note(f"{reader.name}:\n{text}")
+            reader.use(text)
+
+    attack()
 
 
 def test_damaged_links_open_a_page_that_tells():
-    settings(UNSHRUNK, max_examples=PAGES_DRAWN)(given(DRAWS)(attack_page))()
+    UNSHRUNK(given(DRAWS)(attack_page))()
 
 
 def test_every_reader_has_samples_that_it_reads():
-    for reader in readers():
+    for reader in READERS:
         assert any(map(partial(_reads, reader), reader.samples())), f"{reader.name}: add a text to tests/data"
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.formats import ScheduleProblem, check_schedule, read_schedule, write_schedule
@@ -363,23 +361,3 @@ def test_a_correct_program_is_told_which_runtime_would_refuse_it(text, message):
     judged = verdict(text)
     assert judged.verdict == "ok"
     assert re.search(message, judged.reason)
-
-
-@given(st.data())
-def test_damaged_files_are_judged_or_refused_and_nothing_else(data):
-    text = data.draw(st.sampled_from([TREE[:6000], HIERARCHY, EXCHANGE, MADE["cpy and re"]]))
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(text)))
-        span = data.draw(st.integers(0, 30))
-        junk = data.draw(
-            st.sampled_from(["", "-1", "0", "1", "9", "99999999", "r", "rrcs", '"', "<", "/>", "\x00", "é"])
-        )
-        text = text[:at] + junk + text[at + span :]
-    try:
-        judged = check_schedule(text, "damaged", slots=data.draw(st.sampled_from([0, 1, 8])))
-    except InputError:
-        return
-    known = ("ok", "wrong", "deadlock", "duplicate_connection", "malformed", "unchecked")
-    assert judged.verdict in known
-    if judged.verdict in known[:2]:
-        assert simulate(build("mesh:ranks=4"), read_schedule(text, "damaged"), size=1 << 12).time >= 0

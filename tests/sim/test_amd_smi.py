@@ -5,8 +5,6 @@ import io
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.formats import read_topology
@@ -189,14 +187,3 @@ def test_rocm_smi_is_recommended_only_where_it_still_exists():
     for text in ("AMDSMI Tool: 26.0\n", tables(4, mesh, ("access",))):
         with pytest.raises(InputError, match=r"`amd-smi topology`$"):
             read_topology(text, "it")
-
-
-@given(st.sampled_from(sorted(FORMS)), st.data())
-def test_a_mutilated_output_is_read_or_refused_in_one_sentence(form, data):
-    text = FORMS[form](3, dies)
-    start, end = sorted(data.draw(st.integers(0, len(text))) for _ in range(2))
-    text = text[:start] + data.draw(st.sampled_from(["", "x", "N/A", "-1", "\n", "[", "0,"])) + text[end:]
-    try:
-        pair_classes(read_topology(text, "pasted"))
-    except InputError as refusal:
-        assert (str(refusal).startswith("pasted"), "\n" in str(refusal)) == (True, False)  # noqa: PT017

@@ -12,7 +12,6 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file
 from sim.machines import build
-from tests.sim.machines import machine_or_message
 from tests.tables import each_row
 
 NETWORKS = Path(__file__).parents[1] / "data" / "astra-sim"
@@ -130,8 +129,3 @@ GOOD = "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n
 def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
     with pytest.raises(InputError, match=message):
         read(text)
-
-
-@given(st.integers(0, 400))
-def test_a_file_cut_anywhere_is_a_machine_or_a_message(cut):
-    assert machine_or_message(read, (NETWORKS / "Ring_FullyConnected_Switch.yml").read_text()[:cut], "net.yml")

@@ -5,15 +5,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.path_classes import describe, pair_classes
-from tests.sim.machines import machine_or_message
 from tests.tables import each_row
 
 FILES = Path(__file__).parents[1] / "data" / "hwloc-xml"
@@ -235,12 +232,6 @@ def test_gpus_without_a_matrix_are_said_to_be_joined_by_pci_alone():
 def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
     with pytest.raises(InputError, match=message):
         read_topology(text, "m")
-
-
-@given(st.data())
-def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
-    text = text_of(data.draw(st.sampled_from(["power8gpudistances", "24em64t-2n6c2t-pci"])))
-    assert machine_or_message(lambda cut: read_topology(cut, "m"), text[: data.draw(st.integers(0, len(text)))], "m")
 
 
 def memories(*packages, around=()):

@@ -6,8 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
@@ -193,27 +191,6 @@ def test_broken_files_are_told_with_their_line(change, says):
     assert change[0] in EXAMPLE
     with pytest.raises(InputError, match=says):
         read_topology(EXAMPLE.replace(*change), "broken.xml")
-
-
-def read_or_told(text, name):
-    """Whether a text is a machine with ranks, or refused in one line."""
-    try:
-        return read_topology(text, name).n >= 1
-    except InputError as error:
-        return "\n" not in str(error)
-
-
-@given(st.sampled_from(READ), st.floats(0, 1))
-def test_any_beginning_of_a_file_is_a_machine_or_a_sentence(file, share):
-    text = file.read_text(encoding="utf-8")
-    assert read_or_told(text[: int(len(text) * share)], file.name)
-
-
-@given(st.sampled_from(READ), st.integers(0, 10**6), st.sampled_from(["", "9" * 30, "-1", "<", '"', "nan", "&x;"]))
-def test_any_damage_is_read_or_told(file, place, with_what):
-    text = file.read_text(encoding="utf-8")
-    place %= len(text)
-    assert read_or_told(text[:place] + with_what + text[place + 3 :], file.name)
 
 
 def rccl(*gpus, cpus="", gcn="906"):

@@ -1,6 +1,5 @@
 """Matrices of `nvidia-smi topo -m` survive what they are pasted through, or are refused where they are broken."""
 
-import re
 from itertools import combinations
 from pathlib import Path
 
@@ -262,51 +261,3 @@ def test_swapping_two_different_cells_of_a_row_is_noticed(matrix, data):
     rows[at][i], rows[at][j] = rows[at][j], rows[at][i]
     with pytest.raises(InputError):
         read(LAYOUTS["tabs"](rows))
-
-
-def mutilated(text, data):
-    """One thing done to a text that hands, editors and pipes do."""
-    tokens = re.split(r"(\s+)", text)
-    i, j = (data.draw(st.integers(0, len(tokens) - 1)) for _ in range(2))
-    match data.draw(st.sampled_from(("cut", "cut head", "drop", "swap", "glue", "repeat", "replace"))):
-        case "cut":
-            return text[: data.draw(st.integers(0, len(text)))]
-        case "cut head":
-            return text[data.draw(st.integers(0, len(text))) :]
-        case "drop":
-            return "".join(tokens[:i] + tokens[i + 1 :])
-        case "swap":
-            tokens[i], tokens[j] = tokens[j], tokens[i]
-            return "".join(tokens)
-        case "glue":
-            return "".join(tokens[:i] + [token for token in tokens[i : i + 9] if token.strip()] + tokens[i + 9 :])
-        case "repeat":
-            return "".join(tokens[:i] + tokens[min(i, j) : min(i, j) + 40] + tokens[i:])
-        case _:
-            tokens[i] = data.draw(
-                st.sampled_from(("X", "SYS", "NV99", "GPU0", "...", "N/A", "0-9999", "\x00", "９", "²", "-", "GPU"))
-            )
-            return "".join(tokens)
-
-
-@given(st.sampled_from(sorted(CAPTURES.glob("*.txt"))), st.data())
-def test_a_mutilated_capture_is_read_or_refused_in_one_sentence(capture, data):
-    text = capture.read_bytes().decode()
-    for _ in range(data.draw(st.integers(1, 3))):
-        text = mutilated(text, data)
-    try:
-        pair_classes(read(text))
-    except InputError as refusal:
-        told = str(refusal)
-        assert (told.startswith("pasted"), "\n" in told, len(told) < 2000) == (True, False, True)
-
-
-@pytest.mark.slow
-@given(st.text(max_size=200))
-def test_whatever_follows_a_table_it_is_read_or_refused(text):
-    try:
-        machine = read(f"{PLAIN}{text}")
-    except InputError as refusal:
-        assert str(refusal).startswith("pasted")  # noqa: PT017
-    else:
-        assert machine.pairs == read(PLAIN).pairs

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
@@ -14,7 +13,7 @@ from sim.formats import read_topology, write_topology
 from sim.machines import MACHINES, build
 from sim.topology import Device, Link, Topology
 from sim.topology.routing.tables import tabled
-from tests.sim.machines import machine_or_message, same_routes, topologies
+from tests.sim.machines import same_routes, topologies
 from tests.tables import each_row
 
 HEAD = "ringside: 1\n"
@@ -204,14 +203,6 @@ LINK = "{from: GPU0, to: GPU1, bandwidth: 1GBps, latency: 0}"
 def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
     with pytest.raises(InputError, match=message):
         read(text)
-
-
-@pytest.mark.slow
-@given(st.data())
-def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
-    text = write_topology(build("nodes:nodes=2,gpus=2,nics=2"), "ringside_yaml")
-    cut = text[: data.draw(st.integers(0, len(text)))]
-    assert machine_or_message(read, cut, "f.yml")
 
 
 @pytest.mark.slow

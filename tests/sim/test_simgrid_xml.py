@@ -17,7 +17,6 @@ from sim.machines import MACHINES, build
 from sim.topology.path_classes import describe
 from sim.trace import metrics
 from sim.units import LARGEST_BANDWIDTH
-from tests.sim.machines import machine_or_message
 from tests.sim.simgrid import TIMES
 from tests.tables import each_row
 
@@ -324,10 +323,3 @@ def test_version_3_calls_zones_as_and_means_the_same():
     old = new.replace('version="4.1"', 'version="3"').replace("zoneRoute", "ASroute")
     old = old.replace("<zone ", "<AS ").replace("</zone>", "</AS>").replace("speed=", "power=")
     assert read(old).links == read(new).links
-
-
-@given(st.data())
-def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
-    text = (PLATFORMS / data.draw(st.sampled_from(["own-bypass.xml", "griffon.xml", "own-dragonfly.xml"]))).read_text()
-    cut = text[: data.draw(st.integers(0, len(text)))]
-    assert machine_or_message(read, cut, "p.xml")

@@ -174,13 +174,3 @@ def test_a_machine_of_ones_own_grows_to_the_ranks():
 def test_what_is_no_measurement_is_told(text, told):
     with pytest.raises(InputError, match=told):
         read_tables(text, "paste")
-
-
-@pytest.mark.slow
-@given(st.text(max_size=200), st.integers(0, len(TABLE)))
-def test_any_text_is_read_or_refused(noise, at):
-    try:
-        tables = read_tables(TABLE[:at] + noise + TABLE[at:], "paste")
-    except InputError:
-        return
-    assert all(row.size > 0 and row.seconds > 0 for table in tables for row in table.rows)
