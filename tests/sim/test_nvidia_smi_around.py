@@ -3,12 +3,10 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.formats import read_topology
-from tests.pasted import PREFIXES, numbered, prefixed, several_prefixes
+from tests.pasted import numbered, prefixed
 from tests.tables import each_row
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
@@ -29,18 +27,6 @@ def same(text, path):
     assert machine.devices == plain.devices
     assert machine.links == plain.links
     assert machine.pairs == plain.pairs
-
-
-@each_row("prefix", PREFIXES)
-@each_row("number", ["002", "006", "012"])
-def test_a_prefix_on_every_line_changes_nothing(number, prefix):
-    (path,) = CAPTURES.glob(f"{number}*")
-    same(prefixed(text_of(path), prefix), path)
-
-
-@given(st.sampled_from(READ), several_prefixes())
-def test_any_known_prefixes_on_every_line_change_nothing(path, prefixes):
-    same(prefixed(text_of(path), *prefixes), path)
 
 
 @each_row("path", READ)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ops.measured.files import read_tables
 from sim.errors import InputError
-from tests.pasted import PREFIXES, numbered, prefixed, several_prefixes
+from tests.pasted import numbered, prefixed, several_prefixes
 from tests.tables import each_row
 
 DATA = Path(__file__).parents[2] / "data" / "nccl-tests"
@@ -84,13 +84,6 @@ def test_rows_without_their_header_are_read_by_what_agrees(iterations, stamps):
     text = printed(iterations=iterations, stamps=stamps)
     rows = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     assert [row[1:] for row in times(rows)] == [row[1:] for row in times(text)]
-
-
-@each_row("path", FILES)
-@each_row("prefix", PREFIXES[::4])
-def test_a_published_table_is_the_same_behind_a_prefix(path, prefix):
-    text = path.read_text()
-    assert times(prefixed(text, prefix), path.name) == times(text, path.name)
 
 
 @given(st.sampled_from(FILES), several_prefixes())
