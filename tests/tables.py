@@ -69,9 +69,9 @@ def each_row(names: str, cases: Iterable[Any], *, over: Sequence[str] = ()) -> C
             if len(skips) == len(every) - len(skipped) > 0:
                 raise skips[0]
 
-        asked = signature(test)
-        others = [parameter for name, parameter in asked.parameters.items() if name not in named]
-        every_row.__signature__ = asked.replace(parameters=others)  # type: ignore[attr-defined]
+        whole = signature(test)
+        others = [parameter for name, parameter in whole.parameters.items() if name not in named]
+        every_row.__signature__ = whole.replace(parameters=others)  # type: ignore[attr-defined]
         every_row.table = [*getattr(test, "table", ()), *table]  # type: ignore[attr-defined]
         return pytest.mark.rotating(every_row) if over else every_row
 

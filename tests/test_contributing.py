@@ -176,7 +176,7 @@ def project(untouched, request):
 
 
 @pytest.fixture(scope="module")
-def asked(untouched):
+def respondent(untouched):
     """What commands print, and what the page of an address shows and complains of, in the copy.
 
     Whoever answers has every module imported, and becomes two for every recipe. What a player shows is read once, so
@@ -199,9 +199,9 @@ def asked(untouched):
 
     def ask_another(recipe):
         with subprocess.Popen(command, **pipes) as server:
-            found = ask(recipe, server)
+            reply = ask(recipe, server)
             server.stdin.close()
-        return found
+        return reply
 
     with subprocess.Popen([*command, "every module"], **pipes) as server:
         yield lambda recipe: ask(recipe, server) if recipe.path.endswith(".py") else ask_another(recipe)
@@ -209,9 +209,9 @@ def asked(untouched):
 
 
 @pytest.fixture
-def answers(project, asked):
+def answers(project, respondent):
     """What the terminal prints, and what the page shows and complains of: one process says it for all tests."""
-    return asked(project[1])
+    return respondent(project[1])
 
 
 def contains(printed, lines):
