@@ -66,7 +66,6 @@ def simulated(schedule, collective, dtype, op="sum"):
     return found
 
 
-ADDING = ("allreduce", "reduce", "reduce_scatter", "reduce_scatterv", "scan", "exscan")
 
 
 def able(collectives):
