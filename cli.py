@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import click
 
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Message, StalledError
 from terminal import ALONE, AS_JSON, BAD_INPUT, PROGRAM, Answer, ringside
 from terminal.shared.usage import usage_message
 
@@ -39,16 +39,15 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
         _tell(str(error))
         return error.status
     except MemoryError:
-        _tell("this run does not fit into memory: use fewer ranks, or an algorithm with fewer transfers")
+        _tell(str(InputError("worker.memory")))
         return BAD_INPUT
     except BrokenPipeError:
         _drop_output()
         return PIPE_CLOSED
     except OSError as error:  # a disk that is full where the output goes; files are spoken for by who opens them
         _drop_output()
-        place = error.filename or "what was found"
-        what = f"{place} cannot be read or written ({error.strerror or error}): make room, or send it elsewhere"
-        _tell(str(InputError(what)))
+        place, why = error.filename or Message("what was found"), error.strerror or error
+        _tell(str(InputError("file.no_room", file=place, why=why)))
         return BAD_INPUT
     except KeyboardInterrupt:
         _tell("stopped")

@@ -70,7 +70,7 @@ def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None) -> Ans
     them.
     """
     if not files:
-        raise InputError("nothing to compare with is given: name files with measurements")
+        raise InputError("compare.nothing")
     tables, strange = read_all(files)
     return _left_out(tables, strange, output) if leave_out else _cells(tables, strange, output)
 
@@ -163,7 +163,7 @@ def _percent(share: float | None) -> str:
 def _left_out(tables: list[Table], strange: Strange, output: str | None) -> Answer:
     every, refused = units(tables)
     if not every:
-        raise InputError("none of these tables is of a machine with layers: name tables of one")
+        raise InputError("accuracy.no_layers")
     fitted = fit_layers(every, progress=lambda text: click.echo(text, err=True))  # it takes minutes
     pairs, unknown = list(leave_one_out(every, fitted)), list(unseen(every, fitted))
     judged = judgements(fitted, pairs, unknown)

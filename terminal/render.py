@@ -43,7 +43,7 @@ def render(plan: Plan, output: str, view: str, language: str, theme: str | None,
     """Write a run as a film, a picture, a page that plays offline, a trace or a schedule."""
     ending = ending_of(output, list(exports.EXPORTS))
     if drawn["dark"] and theme == "light":
-        raise InputError("--dark and --theme light are both given: keep one")
+        raise InputError("option.theme")
     drawn["dark"] = drawn["dark"] or theme == "dark"
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)
     shot.check(ending)

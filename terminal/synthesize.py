@@ -51,7 +51,7 @@ def synthesize(plan: Plan, collective: str, seeds: int, output: str | None) -> A
     if output is not None:
         _ending(output)
     if not 1 <= seeds <= 1000:
-        raise InputError(f"--seeds {seeds} is not between 1 and 1000: 4 are enough for most")
+        raise InputError("option.seeds", seeds=seeds)
     result = searched_for(replace(plan, algorithm=collective), seeds=seeds, progress=Bar("schedules"))
     data = _facts(result)
     if output is not None:

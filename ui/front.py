@@ -8,8 +8,7 @@ import streamlit as st
 from sim.registry import addition_fault
 from ui import address
 from ui.pages import PAGES, first, forget, leave
-from ui.refusals import retold
-from ui.text import language_names, plain, say, spoken, tell
+from ui.text import language_names, plain, retold, say, spoken, tell
 from ui.widgets import dropped
 from ui.workers.turns import turn
 

@@ -151,8 +151,6 @@ def layers_of(model: str, layers: str, batch: int, tflops: float) -> list[Layer]
     preset = MODELS[model]
     samples, rate = batch or preset.batch, (tflops or preset.tflops) * TFLOPS
     if rate <= 0:
-        raise InputError(
-            f"tflops={tflops:g} is no speed: give what the GPU achieves, like 8, or 0 for the preset's own"
-        )
+        raise InputError("training.tflops", tflops=tflops)
     parts = [part._replace(operations=part.operations * samples / rate) for part in preset.parts()]
     return [Layer(p.name, p.tensors, p.operations, 2 * p.operations, p.activation * samples) for p in parts]

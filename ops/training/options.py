@@ -81,10 +81,10 @@ def trains(model: str, dtype: str) -> Callable[[Function], Function]:
 def check(value: float, low: float, high: float, what: str) -> None:
     """Raise InputError unless a number lies between two others."""
     if not low <= value <= high:
-        raise InputError(f"{what}={value:g} is outside {low:g}..{high:g}: choose one inside")
+        raise InputError("training.range", what=what, value=value, low=low, high=high)
 
 
 def positive(value: float, what: str) -> None:
     """Raise InputError unless a number is above zero."""
     if not value > 0:
-        raise InputError(f"{what}={value:g} is not above zero: give a number like 10")
+        raise InputError("training.positive", what=what, value=value)

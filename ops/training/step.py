@@ -289,7 +289,7 @@ class TrainingStep:
 
     def to_perfetto(self) -> str:
         """Chrome trace-event JSON: a process per rank, a track per lane, memory as a counter."""
-        check_slices(len(self.spans), f"the step has {len(self.spans):,} spans", "take fewer ranks")
+        check_slices(len(self.spans), "perfetto.spans")
         lanes = {lane: number for number, lane in enumerate(LANES)}
         chrome = ChromeTrace()
         for rank, count in self.stands_for.items():

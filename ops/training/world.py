@@ -36,7 +36,7 @@ def ranks_at_work(topology: Topology, ranks: int) -> int:
     """So many ranks, or all for 0. Raises InputError where the machine has too few, or none."""
     count = topology.taking_part(ranks)
     if count < 1:
-        raise InputError(f"{topology.name} has no GPU: choose a machine with one or more")
+        raise InputError("training.no_gpu", topology=topology.name)
     return count
 
 
@@ -223,10 +223,7 @@ class World:
     def prepare(self, call: CollectiveCall, algorithm: str) -> Prepared:
         """What a call comes to. Raises InputError where the step grows too large to simulate."""
         if call.n > LARGEST_GROUP:
-            raise InputError(
-                f"a collective of {call.n:,} ranks is more than the {LARGEST_GROUP:,} of a simulated step:"
-                " take fewer ranks"
-            )
+            raise InputError("training.group_too_large", n=call.n, most=LARGEST_GROUP)
         prepared = self.launcher.prepare(call, algorithm)
         self.expect(prepared.schedule.transfers)
         return prepared
@@ -235,9 +232,7 @@ class World:
         """Count transfers that are about to be simulated. Raises InputError where they become too many."""
         self.transfers += transfers
         if self.transfers > MOST_TRANSFERS:
-            raise InputError(
-                f"this step has more than {MOST_TRANSFERS:,} transfers: take fewer ranks, or fewer and larger messages"
-            )
+            raise InputError("training.transfers", most=MOST_TRANSFERS)
 
     def start(self, prepared: Prepared, stream: "Stream", units: Floats) -> "Event":
         """Start a collective of a stream's ranks now; the event happens at its end, with the trace as value."""
@@ -289,9 +284,7 @@ class Stream(Communicator["StreamedCall"]):
         world = self.world
         world.posted += 1
         if world.posted > MOST_CALLS:
-            raise InputError(
-                f"this step has more than {MOST_CALLS:,} calls: take fewer ranks, or fewer and larger pieces"
-            )
+            raise InputError("training.calls", most=MOST_CALLS)
         name = name or collective
 
         def convene() -> StreamedCall:

@@ -86,10 +86,7 @@ def expert_parallel(
     world = world_of(topology, ranks, transport)
     size = degree_of(topology, world.ranks, degree, "expert_parallel")
     if experts % size or chosen > experts:
-        raise InputError(
-            f"expert_parallel: {experts} experts, {chosen} chosen, cannot be kept by {size} ranks each with as many:"
-            f" choose a multiple of {size}, and at least {chosen}"
-        )
+        raise InputError("expert_parallel.experts", experts=experts, chosen=chosen, size=size)
     routes = routed(tokens, experts, chosen, skew)
     limit = int(capacity * tokens * chosen / experts) if capacity else int(routes.max())
     taken = np.minimum(routes, limit)

@@ -188,12 +188,9 @@ def hybrid_parallel(
     tensor = tensor or degree_of(topology, n, 0, "hybrid_parallel")
     stages = stages or 2 - (n % (2 * tensor) > 0 or depth % 2 > 0)
     if n % (tensor * stages):
-        raise InputError(
-            f"hybrid_parallel: {n} ranks do not make {stages} stages of groups of {tensor}:"
-            f" choose tensor and stages whose product divides {n}"
-        )
+        raise InputError("hybrid_parallel.ranks", n=n, stages=stages, tensor=tensor)
     if depth % stages:
-        raise InputError(f"hybrid_parallel: {depth} blocks do not make {stages} equal stages: choose a divisor")
+        raise InputError("hybrid_parallel.blocks", depth=depth, stages=stages)
     block = transformer_block(hidden, length, batch, WIDTHS[dtype], tflops, "hybrid_parallel")
     grid = ParallelGrid(tensor, n // (tensor * stages), stages)
     plan = _HybridStep(grid, block, depth // stages, micro_batches, schedule)

@@ -50,7 +50,7 @@ def balanced(layers: Sequence[Layer], stages: int) -> list[Sequence[Layer]]:
     Raises InputError for more stages than layers.
     """
     if stages > len(layers):
-        raise InputError(f"pipeline_parallel: {len(layers)} layers do not fill {stages} stages: choose fewer stages")
+        raise InputError("pipeline_parallel.layers", layers=len(layers), stages=stages)
     times = np.cumsum([layer.forward + layer.backward for layer in layers])
     cuts = [0]
     for k in range(1, stages):
@@ -158,7 +158,7 @@ def pipeline_parallel(
     world = world_of(topology, ranks, transport)
     count = stages or world.ranks
     if world.ranks % count:
-        raise InputError(f"pipeline_parallel: {world.ranks} ranks do not make {count} equal stages: choose a divisor")
+        raise InputError("pipeline_parallel.ranks", ranks=world.ranks, stages=count)
     width = trained.width
     cut = [
         _Stage(

@@ -16,8 +16,7 @@ from ops.plan.link import to_link
 from ops.plan.plan_file import from_yaml, is_plan
 from ops.plan.words import WORDS as PLAN_WORDS
 from ops.workloads import WORKLOADS
-from sim.errors import LONGEST, InputError, StalledError
-from sim.registry import MEND
+from sim.errors import LONGEST, InputError, Message, StalledError
 from tests.attack.files import ROOT, hostile, readers
 from tests.attack.mutate import NUMBERS, WORDS, mutated
 from tests.contract.inputs import files, links
@@ -26,7 +25,6 @@ from ui import text
 from ui.pages import PAGES
 from ui.pages.lab import Question
 from ui.server import first
-from ui.workers.process import OWN_FAULT
 
 APP = str(ROOT / "app.py")
 PATIENCE = 240
@@ -47,6 +45,8 @@ LINKS = (
     *("workload=none", "workload=fsdp", "lesson=none", "step=-1", "collective=none", "machines=none:1", "sizes=0..1"),
 )
 """Words that somebody damaged."""
+OURS = (str(Message("addition.remedy")), str(Message("worker.fault", what="|")).partition("|")[0])
+"""What sentences about our own faults have in them, which no input may ever bring up."""
 DRAWN = ("markdown", "heading", "title", "alert")
 
 
@@ -82,7 +82,7 @@ def run(words: dict[str, str]) -> None:
     assert not at.exception, f"{at.exception[0].message[:400]} {' '.join(at.exception[0].stack_trace[-6:])[:1200]}"
     shown = [error.value.replace(text.APART, "") for error in at.error]
     errors = [re.sub(r"\\(_|[^\w\s])", r"\1", said) for said in shown]  # as they are read on the page
-    faults = [error for error in errors if MEND in error or OWN_FAULT in error]
+    faults = [error for error in errors if any(words in error for words in OURS)]
     assert not faults, f"a fault of ours: {faults[0]}"
     assert any(element.type in DRAWN for element in at.main), "an empty page"
     marked = next((text for text in texts(at) if re.search(r"(?<!\\)\]\(http:", text)), "")

@@ -66,8 +66,6 @@ def simulated(schedule, collective, dtype, op="sum"):
     return found
 
 
-
-
 def able(collectives):
     names = [name for name, a in ALGORITHMS.items() if a.collective.name in collectives]
     assert {name.split(".")[0] for name in names} == set(collectives)

@@ -1,9 +1,11 @@
 """Files to take away: every kind is opened again by what opens such files, and says what the run says."""
 
+import base64
 import io
 import json
 import re
 import xml.etree.ElementTree as ET
+import zlib
 from dataclasses import replace
 from itertools import pairwise
 
@@ -30,6 +32,7 @@ from ui.files.figures import DARK, LIGHT
 from ui.files.gif import gif
 from ui.files.lettering import Lettering
 from ui.files.reel import Reel
+from ui.player import payload
 from ui.player.payload import pack, unpack
 from ui.stage.frames import Film
 from ui.text import languages
@@ -100,9 +103,21 @@ def test_a_page_holds_the_run_and_asks_nobody_for_anything():
     assert header["meta"]["algorithm"] == "ring"
     assert len(columns["end"]) == TRACE.schedule.transfers
     assert data["runs"][0]["tl"] == pack(TRACE)["tl"]
-    assert not re.search(r"<\w[^>]*\s(src|href)=|@import|https?://(?!www\.w3\.org)", page)
-    assert "export default" not in page
+    code = zlib.decompress(base64.b64decode(re.search(r'atob\("(.*?)"\)', page)[1])).decode()
+    for text in (page, code):
+        assert not re.search(r"<\w[^>]*\s(src|href)=|@import|https?://(?!www\.w3\.org)", text)
+        assert "export default" not in text
     assert "<!--" not in page
+
+
+def test_a_page_of_64_ranks_is_small_though_it_answers_what_if():
+    trace = simulate(build("switch:ranks=64"), ALGORITHMS["allreduce.ring"].schedule(64), MiB, history=True)
+    assert {"waiters", "waiter", "channel"} <= unpack(pack(trace))[1].keys()
+    assert len(render(trace, "html", SMALL)) < 240_000
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(payload, "rerun_columns", lambda trace: {})
+        without = len(pack(trace)["tl"])
+    assert len(pack(trace)["tl"]) - without < 800  # 600 bytes in base64
 
 
 def test_names_cannot_break_out_of_a_page():

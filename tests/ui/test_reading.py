@@ -12,6 +12,7 @@ from ops.plan.link import to_link
 from sim.base.files.textfile import decoded
 from sim.base.formats import Formats
 from sim.base.share import MOST_SECONDS
+from sim.errors import Message
 from tests.attack.visitors import FINISHED, Tab, look
 from tests.blocking import HOSTILE, block
 from tests.browser.conftest import PATIENCE, serve
@@ -22,7 +23,7 @@ from ui.text import say
 from ui.workers import asking, reading
 from ui.workers.one import OwnProcess
 from ui.workers.pool import PoolLimits, WorkerPool
-from ui.workers.process import FULL, Call, Result
+from ui.workers.process import Call, Result
 from ui.workers.remembered import REFUSED, ROOM, LateError, Remembered
 
 PLAN = Plan(machine="switch:ranks=4", size="1MiB")
@@ -222,7 +223,7 @@ def blocked(texts):
     return block(texts[0][0])
 
 
-@pytest.mark.parametrize("outcome", [Result(refusal="no such thing", status=2), LateError("late")])
+@pytest.mark.parametrize("outcome", [Result(refusal=Message("no such thing"), status=2), LateError("late")])
 def test_what_was_refused_is_not_tried_again_for_a_minute(outcome):
     now = [0.0]
     remembered, call = Remembered(lambda: now[0]), Call(decoded, (b"", "it"))
@@ -251,4 +252,4 @@ def test_a_text_that_needs_too_much_memory_is_told_in_the_words_of_texts(monkeyp
     monkeypatch.setattr(asking, "the_pool", OwnProcess)
     with pytest.raises(asking.InputError) as refused:
         asking.read(full, "it")
-    assert str(refused.value) == say("page.reading.full", "en") != FULL
+    assert str(refused.value) == say("page.reading.full", "en")

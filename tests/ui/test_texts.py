@@ -21,12 +21,11 @@ from ui.pages.talk import FIELDS
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import GROUPS
 from ui.player.views import VIEWS
-from ui.refused import PREFIX
 from ui.server.health import health
 from ui.share.film import PAPERS
 from ui.share.offer import WORDS as EMBEDDED
 from ui.story import CHAPTERS
-from ui.text import catalogue, languages, things, written
+from ui.text import ERROR, catalogue, languages, things, written
 from ui.widgets.compare import COMPARED
 
 TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.")
@@ -38,7 +37,7 @@ OWN = ("summary.", "offer.", "use.", "task.")
 def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders():
     english = written("en")
     for language in languages():
-        texts = {key: text for key, text in written(language).items() if not key.startswith((*OWN, PREFIX))}
+        texts = {key: text for key, text in written(language).items() if not key.startswith((*OWN, ERROR))}
         assert texts.keys() <= english.keys()
         for key, text in texts.items():
             assert {p.split("}")[0].split(":")[0] for p in text.split("{")[1:]} == {

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from ops.communicators.records import Span
 from ops.plan import Plan
+from ops.programs.result import PROGRAM
 from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
 from ops.workloads import WORKLOADS
@@ -21,6 +22,7 @@ from ui.text import catalogue, languages
 from ui.widgets import playhead
 
 APP = str(Path(__file__).parents[2] / "app.py")
+RESULT = Path(__file__).parents[1] / "data" / "torchrun" / "ddp-4-ranks.json"
 WORDS = {
     key: key
     for key in ("compute", "backward", "hidden", "exposed", "wait", "host", "timeline", "buffer", "bubble", "open")
@@ -59,7 +61,7 @@ def test_every_workload_is_drawn(name):
 @pytest.mark.slow
 def test_every_workload_and_every_fact_has_words_in_every_language():
     machine = build("nodes:nodes=2,gpus=2")
-    facts, kinds = set(), set()
+    facts, kinds = {"compute"}, set()  # as a program's step has it
 
     def note(rows):
         for row in rows:
@@ -77,7 +79,7 @@ def test_every_workload_and_every_fact_has_words_in_every_language():
         assert {f"train.kind.{kind}" for kind in kinds} == {key for key in texts if key.startswith("train.kind.")}
         for kind in ("name", "about"):
             told = {key for key in texts if key.startswith(f"train.{kind}.")}
-            assert told == {f"train.{kind}.{name}" for name in WORKLOADS}
+            assert told == {f"train.{kind}.{name}" for name in (*WORKLOADS, PROGRAM)}
 
 
 def test_it_speaks_chinese():
@@ -213,7 +215,11 @@ def test_a_collective_of_another_step_is_chosen_no_longer(monkeypatch):
     for each in (step, replace(step, calls=[])):
         state = SessionState()
         state[playhead.CHOICE] = 4
-        shown = SimpleNamespace(session_state=state, selectbox=lambda *_, format_func, **__: drawn.append(format_func))
+        shown = SimpleNamespace(
+            session_state=state,
+            selectbox=lambda *_, format_func, **__: drawn.append(format_func),
+            link_button=lambda *_, **__: None,
+        )
         monkeypatch.setattr(playhead, "st", shown)
         playhead.draw(each, Plan(machine="dgx_a100"))
         assert state[playhead.CHOICE] is None
@@ -239,3 +245,16 @@ def test_blocks_have_their_true_widths():
     ]
     assert bars(buffer(rows, WORDS)) == [("block", 75, 100), ("block", 0, 75)]
     assert buffer([{"rank": 0, "count_bytes": 0, "displacement_bytes": 0}], WORDS) == ""
+
+
+def test_a_program_s_result_stays_until_it_is_closed():
+    at = page()
+    at.session_state["program"] = RESULT.read_text(encoding="utf-8"), "result.json"
+    at.run()
+    assert [title.value for title in at.title] == [catalogue("en")["train.name.program"]]
+    assert "all_reduce" in pictures(at)[0]
+    assert "result.json" in at.sidebar.markdown[1].value
+    at.selectbox(key="train_call").set_value(0).run()
+    assert not at.exception
+    at.button(key="program_close").click().run()
+    assert [title.value for title in at.title] == [catalogue("en")["train.name.ddp"]]

@@ -29,7 +29,7 @@ def board(sketch: Sketch, machine: Plan, spare: int, task: str, language: str) -
     """
     topology = machine.topology()
     if len(topology.devices) > MOST_DEVICES:
-        raise InputError(f"{topology.name} has {len(topology.devices):,} devices: draw on at most {MOST_DEVICES:,}")
+        raise InputError("board.devices", topology=topology.name, count=len(topology.devices), most=MOST_DEVICES)
     topology.taking_part(sketch.ranks)
     entry, judgement, schedule = (
         TASKS[task] if task else None,

@@ -1,8 +1,10 @@
 """Runs as files to take away, one function per kind of file; `@export` puts it on the only list."""
 
+import base64
 import io
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -67,19 +69,17 @@ class Shot:
     def check(self, ending: str = "") -> None:
         """Raise InputError for what cannot be shown, or not in a file of this kind."""
         if self.view not in VIEWS:
-            raise InputError(f"no view is called {self.view[:40]!r}: choose from {', '.join(VIEWS)}")
+            raise InputError("view.unknown", view=self.view, choices=VIEWS)
         if ending in EXPORTS and EXPORTS[ending].drawn and self.view not in DRAWINGS:
             drawn = ", ".join(view for view in VIEWS if view in DRAWINGS)
-            raise InputError(f"only the player shows the view {self.view}: choose from {drawn}, or write .html")
+            raise InputError("view.player_only", view=self.view, choices=drawn)
         if ending in EXPORTS and ending != "svg" and not EXPORTS[ending].filmed and self.is_part:
             films = " or ".join(f".{kind}" for kind, entry in EXPORTS.items() if entry.filmed)
-            raise InputError(f"a part of a run, and its tempo, are for films: leave them out, or write {films}")
+            raise InputError("export.film_only", films=films)
         if not 320 <= self.width <= MOST_PIXELS:
-            raise InputError(f"a width of {self.width} pixels is not between 320 and {MOST_PIXELS}: try 1280")
+            raise InputError("export.width", width=self.width, most=MOST_PIXELS)
         if not (1 <= self.fps <= 60 and 0 < self.seconds * self.fps <= MOST_FRAMES):
-            raise InputError(
-                f"{self.seconds:g} s at {self.fps} frames per second are not 1 to {MOST_FRAMES} frames: give fewer"
-            )
+            raise InputError("export.frames", seconds=self.seconds, fps=self.fps, most=MOST_FRAMES)
 
 
 Writer = Callable[[Trace, Shot], bytes]
@@ -119,7 +119,7 @@ def render(trace: Trace, ending: str, shot: Shot | None = None) -> bytes:
     """A run as a file of some kind. Raises InputError for a kind there is none of, or a shot that cannot be."""
     shot = shot or Shot()
     if ending not in EXPORTS:
-        raise InputError(f"no kind of file ends in {ending[:20]!r}: choose from {', '.join(EXPORTS)}")
+        raise InputError("export.ending", ending=ending, choices=EXPORTS)
     if ending == "svg" and shot.is_part:
         ending = "film.svg"
     kind = EXPORTS[ending]
@@ -197,18 +197,19 @@ def html(trace: Trace, shot: Shot) -> bytes:
 def played(traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = ()) -> bytes:
     """A page of one file with a player of one run, or of several on one clock, each called something."""
     from ui.player.component import ASSETS, Start, player_data, script, style
+    from ui.player.offers import offers
     from ui.player.payload import pack
 
     names = titles or [""] * len(traces)
     packed = [pack(trace, shot.language) | {"title": name} for trace, name in zip(traces, names, strict=True)]
-    data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view))
+    data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view), offers=offers(shot.language))
     title = f"{traces[0].schedule.name} · {traces[0].topology.name}"
     page = (ASSETS / "player" / "offline.html").read_text(encoding="utf-8")
     parts = {
         "language": "zh-Hans" if shot.language == "zh" else shot.language,
         "title": _escaped(title),
         "style": style(),
-        "script": f"const mount = {script()};".replace("</script", "<\\/script").replace("<!--", "<\\!--"),
+        "script": base64.b64encode(zlib.compress(script().encode(), 9)).decode(),
         "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
     }
     for name, text in parts.items():
@@ -238,7 +239,7 @@ def msccl(trace: Trace, shot: Shot) -> bytes:
 def yaml(trace: Trace, shot: Shot) -> bytes:
     """What was chosen, for `--plan` and the dashboard."""
     if shot.plan is None:
-        raise InputError("nobody knows what this run came from: write another kind of file")
+        raise InputError("export.unknown_origin")
     return to_yaml(shot.plan).encode()
 
 
@@ -264,18 +265,13 @@ def _times(trace: Trace, shot: Shot) -> NDArray[np.float64]:
     start, end = shot.begin or 0.0, trace.time if shot.end is None else min(shot.end, trace.time)
     if not 0 <= start < max(end, 1e-15):
         last = trace.time if shot.end is None else shot.end
-        raise InputError(
-            f"from {fmt_time(start)} to {fmt_time(last)} nothing is to be seen: the run takes {fmt_time(trace.time)},"
-            " choose a part of that"
-        )
+        raise InputError("export.nothing_seen", start=fmt_time(start), last=fmt_time(last), time=fmt_time(trace.time))
     if shot.tempo is not None and not shot.tempo > 0:
-        raise InputError(f"a tempo of {fmt_time(shot.tempo)} a second stands still: give one like 100us")
+        raise InputError("export.tempo_still", tempo=fmt_time(shot.tempo))
     seconds = shot.seconds if shot.tempo is None else (end - start) / shot.tempo
     count = max(2, round(seconds * shot.fps)) if seconds * shot.fps <= MOST_FRAMES else math.inf
     if count > MOST_FRAMES:
-        raise InputError(
-            f"at {fmt_time(shot.tempo or 0.0)} a second a film has more than {MOST_FRAMES} frames: give a larger tempo"
-        )
+        raise InputError("export.tempo_frames", tempo=fmt_time(shot.tempo or 0.0), most=MOST_FRAMES)
     return trace.began + np.linspace(start, end, int(count))
 
 

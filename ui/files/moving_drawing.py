@@ -88,7 +88,7 @@ class Sheaf:
         text = f'<g display="none">{show}{inside}</g>'
         self.size += len(text)
         if self.size > LARGEST:
-            raise InputError(f"this drawing is larger than {LARGEST / 1e6:.0f} MB: give fewer frames, or write .mp4")
+            raise InputError("export.too_large", megabytes=LARGEST / 1000000.0)
         return text
 
     def _once(self, match: re.Match[str]) -> str:

@@ -11,8 +11,7 @@ from ui.drawer.folds import fold
 from ui.learning.predictions import ProgressWords, finished, from_text, from_word, predictions, to_text, to_word
 from ui.lessons import LESSONS
 from ui.player.local_storage import remembered
-from ui.refusals import retold
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 
 WORD = "progress"
 """The word of a link that carries it."""

@@ -91,14 +91,14 @@ def _of(what: Any) -> Subject:
             return Mapped(winner_map([dict(run) for run in runs]), runs)
         case [*runs] if runs:
             return _played(dict(enumerate(runs)))
-    raise InputError(f"nothing can be shown of {type(what).__name__}: give {KINDS}")
+    raise InputError("notebook.nothing", kind=type(what).__name__, kinds=KINDS)
 
 
 def _swept(grid: Grid) -> list[Row]:
     """The rows of a grid, run here and now. Raises InputError for one that takes too long for that."""
     cells = grid.cells()
     if len(cells) > CELLS:
-        raise InputError(f"{len(cells):,} runs are too many for a notebook: `sweep` them to a file, and show that")
+        raise InputError("notebook.too_many", count=len(cells))
     return [row for some in results(cells, jobs=1) for row in some]
 
 
@@ -106,7 +106,7 @@ def _played(runs: Mapping[Any, Any]) -> Played:
     """Runs by their names; what are numbers, and names of plans with others beside them, are found out."""
     every = [(name, part) for name, run in runs.items() for part in _with_others(run)]
     if len(every) > MOST + 1:
-        raise InputError(f"{len(every)} runs do not fit beside each other: show {MOST + 1} at most")
+        raise InputError("notebook.beside", count=len(every), most=MOST + 1)
     traces = tuple(_trace(run) for _, run in every)
     names = [name for name, _ in every]
     called = all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
@@ -135,7 +135,7 @@ def _trace(run: Any) -> Trace:
         if not isinstance(error.trace, Trace):
             raise
         return error.trace
-    raise InputError(f"{type(run).__name__} is no run: give traces, outcomes or plans")
+    raise InputError("notebook.no_run", kind=type(run).__name__)
 
 
 def _titles(traces: Sequence[Trace]) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def _of_link(text: str) -> tuple[Subject, Words]:
     if page == "train":
         return _of(training.from_query(words)), words
     if page != "stage":
-        raise InputError(f"page={page[:20]!r} shows no run: give a link to the stage or to a training step")
+        raise InputError("notebook.page", page=page)
     return _of(from_link(words)), words
 
 
@@ -181,10 +181,10 @@ def _check(words: Words) -> None:
     """Raise InputError for words of a link that say wrongly how it is shown."""
     t = real(words.get("t", "0"))
     if t is None or t < 0:
-        raise InputError(f"the link's t={words['t'][:20]!r} is not a time in seconds: correct the address")
+        raise InputError("link.time", time=words["t"])
     for word, choices in (("view", VIEWS), ("lang", languages())):
         if words.get(word, choices[0]) not in choices:
-            raise InputError(f"the link's {word}={words[word][:20]!r} is none of {', '.join(choices)}: choose one")
+            raise InputError("link.choice", word=word, value=words[word], choices=choices)
 
 
 def _of_file(name: str) -> Any:
@@ -196,7 +196,7 @@ def _of_file(name: str) -> Any:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
-        raise InputError(f"{name[:80]} cannot be read: {reason}; give a file or a link that begins with ?") from None
+        raise InputError("notebook.unreadable", name=name, why=reason) from None
     if path.suffix == ".json":
         return from_json(text)
     return training.from_yaml(text, name) if training.is_training(text) else from_yaml(text, name)

@@ -19,8 +19,7 @@ from ui.board import component, payload
 from ui.learning.ticked import meant, ticked
 from ui.pages import go, page
 from ui.player.local_storage import remembered
-from ui.refusals import retold
-from ui.text import plain, spoken, tell, tell_or
+from ui.text import plain, retold, spoken, tell, tell_or
 from ui.widgets import past
 from ui.workers.asking import ask, ask_apart, visitor
 
@@ -100,7 +99,7 @@ def from_query(words: Mapping[str, str]) -> HandDrawing:
     """The drawing that query words describe. Raises InputError naming the word that is damaged."""
     steps = words.get("steps", "")
     if len(steps) > LONGEST:
-        raise InputError(f"the link's steps have more than {LONGEST:,} characters: open them as a file instead")
+        raise InputError("build.steps_long", most=LONGEST)
     if "task" in words or "collective" not in words:
         task = TASKS[words["task"]] if "task" in words else ladder()[0]
         drawing = of_task(task)
@@ -112,13 +111,13 @@ def from_query(words: Mapping[str, str]) -> HandDrawing:
     try:
         return replace(drawing, sketch=drawing.sketch.with_columns(columns_of(steps)))
     except InputError as error:
-        raise InputError(f"the link's steps, {error}") from None
+        raise InputError("build.steps", error=error) from None
 
 
 def _whole(words: Mapping[str, str], key: str, usual: int) -> int:
     number = whole(words.get(key, str(usual)))
     if number is None:
-        raise InputError(f"the link's {key}={words[key][:20]!r} is not a whole number: correct the address")
+        raise InputError("link.whole", word=key, text=words[key])
     return number
 
 
@@ -128,8 +127,11 @@ def _check(drawing: HandDrawing) -> None:
     slots = sketch.promise.given.shape[1]
     if sketch.ranks > payload.MOST_RANKS or slots > payload.MOST_SLOTS:
         raise InputError(
-            f"a board has at most {payload.MOST_RANKS} ranks with {payload.MOST_SLOTS} places each, not {sketch.ranks}"
-            f" with {slots}: choose fewer ranks or pieces, or write the steps in Python"
+            "build.too_large",
+            most_ranks=payload.MOST_RANKS,
+            most_slots=payload.MOST_SLOTS,
+            ranks=sketch.ranks,
+            slots=slots,
         )
 
 

@@ -5,8 +5,7 @@ import streamlit as st
 from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
 from ui.plan.gallery import GROUPS, Exhibit, exhibits
-from ui.refusals import retold
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.widgets.past import restore
 from ui.widgets.take_away import ways
 from ui.workers import tasks

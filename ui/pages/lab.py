@@ -20,8 +20,7 @@ from ui import address
 from ui.charts import kept
 from ui.pages import go, page
 from ui.plan.machines import able_on
-from ui.refusals import retold
-from ui.text import plain, tell
+from ui.text import plain, retold, tell
 from ui.widgets import past
 from ui.widgets.parameter import fresh
 from ui.workers import tasks
@@ -64,7 +63,7 @@ class Question:
     def clusters(self) -> list[Plan]:
         """Every machine on every network, as plans that lack what runs there. Raises InputError."""
         if not self.specs:
-            raise InputError("no machine is named: choose one or more, or type one like torus:dims=4x4")
+            raise InputError("lab.no_machine")
         networks = ["" if name == OWN else name for name in split(self.networks) or [OWN]]
         return list(
             dict.fromkeys(Plan("", machine, network=network, size="") for machine in self.specs for network in networks)
@@ -129,7 +128,7 @@ def _form(question: Question) -> Question:
     """Draw the form and put what it says into the address. Raises InputError for a collective there is none of."""
     served = sorted({entry.collective.name for entry in ALGORITHMS.values()})
     if question.collective not in served:
-        raise InputError(f"no collective is called {question.collective[:40]!r}: choose from {', '.join(served)}")
+        raise InputError("collective.unknown", collective=question.collective, choices=served)
     collective = st.selectbox(
         tell("page.collective"), served, index=served.index(question.collective), key=fresh("lab_collective")
     )
@@ -201,7 +200,7 @@ def _answer(grid: Grid) -> list[Row]:
     cells, answers = grid.cells(), _kept()
     key = tuple(cells)
     if len(cells) > MOST:
-        raise InputError(f"{len(cells):,} runs are more than {MOST:,}: ask for less here, or `sweep` from the terminal")
+        raise InputError("lab.runs", count=len(cells), most=MOST)
     if key not in answers:
         bar, rows = place.progress(0.0), []
         for several in ask_rows(cells):

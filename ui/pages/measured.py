@@ -14,8 +14,7 @@ from sim.errors import InputError, StalledError
 from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts import kept
 from ui.pages import page
-from ui.refusals import retold
-from ui.text import plain, tell
+from ui.text import plain, retold, tell
 from ui.workers import tasks
 from ui.workers.asking import read
 
@@ -121,7 +120,7 @@ def _show(text: str, name: str, machine: str | Plan, ranks: int) -> Sequence[Mea
 
     tables = read(tasks.compared, text, name, machine, ranks)
     if isinstance(tables, tasks.Untold):
-        raise InputError(f"{tables.why}: {tell(f'page.measured.add.{tables.missing}')}")
+        raise InputError("at.place", place=tables.why, what=tell(f"page.measured.add.{tables.missing}"))
     for table in tables:
         if not table.rows:
             raise InputError(table.outside[0].why if table.outside else tell("page.measured.nothing"))

@@ -27,13 +27,13 @@ from ui.plan.beginning import LONGEST_WORD, beginning_of, explaining
 from ui.plan.machines import format_of, machine_of
 from ui.plan.picture import STALLED, Picture
 from ui.player import component
+from ui.player.offers import offers
 from ui.player.views import VIEWS
-from ui.refusals import retold
 from ui.share import offer, take_away
 from ui.story import visit as story
-from ui.text import plain, spoken
+from ui.text import plain, retold, spoken
 from ui.text import tell as _say
-from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
+from ui.widgets import compare, diagnosis, past, questions, sidebar, title
 from ui.widgets.load import load_of
 from ui.workers import reading
 from ui.workers.asking import read
@@ -121,8 +121,8 @@ def _carried_out(plan: Plan) -> list[compare.Run]:
         try:
             runs.append((each, compare.picture_of(each), name))
         except (InputError, StalledError) as error:
-            of_which = InputError(f"{name}: {error}") if k else error
-            st.error(plain(str(of_which)), icon=":material/error:")
+            of_which = InputError("at.place", place=name, what=error) if k else error
+            st.error(plain(retold(of_which)), icon=":material/error:")
             if not k:
                 return []
     return runs
@@ -284,12 +284,12 @@ def _picture() -> None:
         is_linked=True,
     )
     state.keep = False
-    offers = [] if plan.is_kept else whatif.offers()
+    questions_here = [] if plan.is_kept else offers(spoken())
     player, memory = st.container(key="picture"), st.container()
     with memory:
         story.remember()
     offered, fills = story.shown(plan), st.context.is_embedded and len(runs) == 1 + len(plan.others())
-    more = {"offers": offers, "story": offered, "fills": fills, "turn": state.drawings}
+    more = {"offers": questions_here, "story": offered, "fills": fills, "turn": state.drawings}
     more["future"] = ahead.asking(plan)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:

@@ -11,13 +11,12 @@ from sim.errors import InputError, StalledError
 from ui.pages import first, leave, page
 from ui.plan.beginning import instant_in
 from ui.player import component
-from ui.refusals import retold
 from ui.share import talks
 from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
 from ui.talk.example import example
 from ui.talk.notation import in_lines, in_words, lines_of, stops_of
 from ui.talk.pages import PackedScene
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.widgets.past import restore
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor

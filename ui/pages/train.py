@@ -3,16 +3,16 @@
 import json
 from itertools import chain
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ops.plan import Plan
-from ops.plan.link import to_link
 from ops.plan.training import WorkloadPlan, from_query, to_query, to_yaml
+from ops.programs.result import ProgramResult
 from ops.training.facts import is_table
 from ops.workloads import WORKLOADS, TrainingStep
+from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
@@ -21,12 +21,11 @@ from ui.charts import gaps, training
 from ui.files import step_page
 from ui.pages import page
 from ui.plan.machines import machine_of
-from ui.refusals import retold
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.widgets import playhead, sidebar
 from ui.widgets.parameter import field, refuse, usual
-from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.workers import reading, tasks
+from ui.workers.asking import ask, read
 
 FIRST = WorkloadPlan(machine=Plan(machine="switch:ranks=4,bandwidth=3GBps"))
 """What the page opens with: a network where some communication stands in the open."""
@@ -51,6 +50,12 @@ def train() -> None:
     with st.sidebar:
         st.markdown(f"**{tell('page.train.title')}**")
         st.caption(tell("train.tagline"))
+        brought = _brought()
+    if brought is not None:
+        _draw(brought.machine, brought.step)
+        _downloads(brought.step)
+        return
+    with st.sidebar:
         name = _choose_workload()
         machine, topology = sidebar.choose_machine(st.session_state.train.machine)
         settings = _choose_parameters(name)
@@ -58,12 +63,45 @@ def train() -> None:
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
     plan, step = _shown(WorkloadPlan(name, settings, machine) if topology is not None else None, place)
-    st.title(tell(f"train.name.{plan.workload}"), anchor=False)
-    st.markdown(tell(f"train.about.{plan.workload}"))
+    _draw(plan.machine, step)
+    _downloads(step, plan)
+
+
+def _draw(machine: Plan, step: TrainingStep) -> None:
+    """Draw a step and what is known of it."""
+    st.title(tell(f"train.name.{step.workload}"), anchor=False)
+    st.markdown(tell(f"train.about.{step.workload}"))
     _headline(step)
-    _timeline(step, plan.machine)
+    _timeline(step, machine)
     _facts(step)
-    _downloads(plan, step)
+
+
+def _brought() -> ProgramResult | None:
+    """A program's result that somebody opened here or dropped on a page; None where there is none."""
+    state = st.session_state
+    if "program" not in state:
+        with st.expander(tell("train.program.open"), icon=":material/upload_file:"):
+            st.caption(tell("train.program.hint"))
+            file = st.file_uploader(
+                tell("train.program.file"), type=["json"], key=f"program_file_{state.get('turn', 0)}"
+            )
+        if file is None:
+            return None
+        try:
+            state.program = decoded(file.getvalue(), file.name), file.name
+            result = read(reading.program, *state.program)
+        except InputError as error:
+            state.pop("program", None)
+            st.error(plain(retold(error)), icon=":material/error:")
+            return None
+        st.rerun()
+    result = read(reading.program, *state.program)
+    st.markdown(tell("train.program.shown", name=plain(state.program[1])))
+    if st.button(tell("train.program.close"), icon=":material/close:", key="program_close"):
+        del state.program
+        state.turn = state.get("turn", 0) + 1
+        st.rerun()
+    return result
 
 
 def _shown(plan: WorkloadPlan | None, place: DeltaGenerator) -> tuple[WorkloadPlan, TrainingStep]:
@@ -105,6 +143,7 @@ def _arrive() -> str:
     address.stands_for(FIRST)
     if not st.query_params.keys() - {*address.FRAME}:
         return ""
+    state.pop("program", None)
     try:
         plan = from_query({key: st.query_params[key] for key in st.query_params})
         machine_of(plan.machine)
@@ -234,19 +273,6 @@ def _facts(step: TrainingStep) -> None:
     if step.collectives:
         st.subheader(tell("train.collectives", machine=plain(step.topology.name)), anchor=False)
         _table(step.collectives)
-        _watch(step)
-
-
-def _watch(step: TrainingStep) -> None:
-    """A link to the collective that takes longest, where the stage can show it: one of all ranks, of equal blocks."""
-    longest = max(playhead.playable(step).values(), key=lambda call: call.end - call.start, default=None)
-    if longest is None:
-        return
-    words = to_link(playhead.alone(st.session_state.train.machine, longest)) | (
-        {"lang": spoken()} if spoken() != "en" else {}
-    )
-    label = tell("train.watch", name=longest.algorithm)
-    st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
 
 
 def _label(key: str) -> str:
@@ -258,14 +284,15 @@ def _value(key: str, value: Any) -> str:
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
+    columns = [key for key in rows[0] if any(row[key] != "" for row in rows)] if rows else []
     st.dataframe(
-        [{_label(key): _value(key, value) for key, value in row.items()} for row in rows],
+        [{_label(key): _value(key, row[key]) for key in columns} for row in rows],
         hide_index=True,
         width="stretch",
     )
 
 
-def _downloads(plan: WorkloadPlan, step: TrainingStep) -> None:
+def _downloads(step: TrainingStep, plan: WorkloadPlan | None = None) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 
@@ -282,6 +309,8 @@ def _downloads(plan: WorkloadPlan, step: TrainingStep) -> None:
         for label, make in (("train.download.json", everything), ("train.download.perfetto", step.to_perfetto)):
             name = f"{step.workload}-{label.rpartition('.')[2]}.json"
             st.download_button(tell(label), make, name, "application/json", on_click="ignore")
+        if plan is None:
+            return
         st.download_button(
             tell("train.download.plan"), to_yaml(plan), f"{step.workload}.yaml", "text/yaml",
             help=tell("train.download.plan.help"), on_click="ignore",

@@ -27,7 +27,7 @@ def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None
     """What an address says; for an instant that is none the runs' beginning, and what is wrong with it."""
     t, wrong = instant_in(words), None
     if t is None:
-        t, wrong = 0.0, InputError(f"the link's t={words['t'][:20]!r} is not a time in seconds: correct the address")
+        t, wrong = 0.0, InputError("link.time", time=words["t"])
     view = words["view"] if words.get("view") in VIEWS else ""
     place = {name: words[name][:LONGEST_WORD] for name in PLACE if name in words}
     if wrong:

@@ -58,7 +58,7 @@ def bundle(entry: str, read: Callable[[str], str]) -> str:
     while todo:
         path = todo.pop()
         if path not in modules:
-            modules[path] = _json(read(path)) if path.endswith(".json") else _Reader(path, read(path)).module
+            modules[path] = DATA.get(path.rpartition(".")[2], _code)(path, read(path))
             todo += modules[path].needs
     try:
         order = list(TopologicalSorter({path: module.needs for path, module in modules.items()}).static_order())
@@ -100,9 +100,21 @@ def _exported(path: str, modules: dict[str, Module]) -> set[str]:
     return {*module.exports, *module.passed, *starred}
 
 
-def _json(text: str) -> Module:
+def _json(path: str, text: str) -> Module:
     json.loads(text)
     return Module(exports={DEFAULT: f"{PREFIX}Default"}, text=f"const {PREFIX}Default = {text.strip()};")
+
+
+def _letters(path: str, text: str) -> Module:
+    return _json(path, json.dumps(text))
+
+
+def _code(path: str, text: str) -> Module:
+    return _Reader(path, text).module
+
+
+DATA = {"json": _json, "wasm": _letters}
+"""How modules that are no code are read, by their endings: of a binary one `read` gives letters."""
 
 
 def _without_comments(code: bytes, top: Node) -> bytes:

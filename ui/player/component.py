@@ -1,8 +1,10 @@
 """The player as one piece of code for the browser, mounted in the page."""
 
+import base64
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
@@ -15,7 +17,7 @@ from ui.player.views import FIRST, VIEWS
 from ui.text import catalogue
 
 ASSETS = Path(__file__).parents[2] / "assets"
-ENTRY, PLAYER = "all.js", "player/player.js"
+ENTRY, PLAYER = "all.js", "whatif/page.js"
 WITH_TALK, WITH_LESSONS, WITH_STORY = "talk/offline.js", "talk/lesson.js", "story/page.js"
 """The player on pages of their own: it leads through a talk, asks the questions of lessons, or tells the story."""
 ON_PAGES = "talk/page.js"
@@ -51,6 +53,8 @@ def script(module: str = PLAYER) -> str:
 
 
 def _source(module: str, path: str) -> str:
+    if path.endswith(".wasm"):
+        return base64.b64encode(zlib.compress((ASSETS / path).read_bytes(), 9)).decode()
     return _entry(module) if path == ENTRY else (ASSETS / path).read_text(encoding="utf-8")
 
 

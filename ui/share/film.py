@@ -9,8 +9,7 @@ from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.units import fmt_time
 from ui.files.exports import EXPORTS, Shot
-from ui.refusals import retold
-from ui.text import plain, tell
+from ui.text import plain, retold, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 

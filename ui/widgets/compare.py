@@ -13,7 +13,7 @@ from ops.libraries import LIBRARIES
 from ops.plan import Plan
 from ops.plan.examples import example_captures
 from ops.plan.library_choice import collective_of
-from ops.plan.notation import MOST, Changes, beside, differences, entries, listed
+from ops.plan.notation import MOST, Changes, beside, differences, entries, listed, size_word
 from sim.errors import InputError, StalledError
 from sim.faults.edits import EDITS
 from sim.machines import MACHINES
@@ -34,6 +34,8 @@ from ui.workers.asking import ask
 COMPARED = ("run", "time", "busbw", "messages")
 """Columns of the table below the runs, before those of what their times are made of."""
 SHARE = re.compile(r"(?<=[:,]share=)([\d.]+(?:e-?\d+)?)(?=,|$)")
+SIZE = "size:bytes="
+"""What a hand asks that moves the size, before the bytes."""
 Run = tuple[Plan, Picture, str]
 """A plan, what it looks like run, and what it is called beside others."""
 
@@ -45,7 +47,9 @@ def forked(plan: Plan, spec: str) -> Plan:
     """
     if further := _taken_further(plan.faults, spec):
         return replace(plan, fault=listed([*plan.faults[:-1], further]))
-    if spec.partition(":")[0] in EDITS:
+    if spec.startswith(SIZE):
+        changed, before = replace(plan, size=size_word(int(spec.removeprefix(SIZE)))), {"size": plan.size}
+    elif spec.partition(":")[0] in EDITS:
         changed, before = replace(plan, edits=listed([*entries(plan.edits), spec])), {"edits": plan.edits}
     else:
         changed, before = replace(plan, fault=listed([*plan.faults, spec])), {"fault": plan.fault}

@@ -12,8 +12,7 @@ from sim.errors import InputError, StalledError
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_time
 from ui.plan.machines import format_of
-from ui.refusals import retold
-from ui.text import plain, tell, tell_or
+from ui.text import plain, retold, tell, tell_or
 from ui.widgets import compare
 from ui.widgets.parameter import fresh
 from ui.widgets.past import restore

@@ -20,9 +20,8 @@ from ui.page_script import page_script
 from ui.pages import leave, visit
 from ui.plan.beginning import instant_in
 from ui.plan.machines import machine_of
-from ui.refusals import retold
 from ui.share import talks
-from ui.text import plain, tell
+from ui.text import plain, retold, tell
 from ui.widgets.past import restore
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
@@ -151,7 +150,13 @@ def _training(arrived: Arrived) -> None:
     state = st.session_state
     leave("train")
     state.train = arrived.thing
+    state.pop("program", None)
     state.turn = state.get("turn", 0) + 1
+
+
+def _program(arrived: Arrived) -> None:
+    leave("train")
+    st.session_state.program = arrived.text, arrived.name
 
 
 def _measured(arrived: Arrived) -> None:
@@ -172,6 +177,7 @@ def _talk(arrived: Arrived) -> None:
 OPENERS: dict[str, Callable[[Arrived], None]] = {
     "talk": _talk,
     "plan": _plan,
+    "program": _program,
     "training": _training,
     "trace": _trace,
     "machine": _machine,

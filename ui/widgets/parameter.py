@@ -8,8 +8,7 @@ from sim.errors import InputError
 from sim.parameters import Parameter, pairs, written
 from sim.units import KiB, fmt_size, parse_bandwidth, parse_size, parse_time
 from ui.page_script import page_script
-from ui.refusals import retold
-from ui.text import catalogue, plain, spoken, tell
+from ui.text import catalogue, plain, retold, spoken, tell
 
 BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s"))
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -146,6 +145,6 @@ def settings(parameters: Mapping[str, Parameter], words: str, owner: str) -> str
     """A widget for each parameter; returns those that are not as usual, as `key=value,…`."""
     now = pairs(words)
     for name in now.keys() - parameters.keys():
-        refuse(InputError(f"{owner} has no parameter {name[:40]!r}: it takes {', '.join(parameters) or 'none'}"))
+        refuse(InputError("parameter.unknown", owner=owner, name=name, choices=", ".join(parameters) or "none"))
     chosen = {name: field(parameter, now.get(name), owner) for name, parameter in parameters.items()}
     return written({name: word for name, word in chosen.items() if word != usual(parameters[name])})

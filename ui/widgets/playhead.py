@@ -3,18 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from ops import ALGORITHMS
 from ops.plan import Plan
+from ops.plan.link import to_link
 from ops.training.step import Interval, StepCollective, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.player import component
-from ui.refusals import retold
-from ui.text import plain, spoken, tell
+from ui.text import plain, retold, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -22,18 +23,23 @@ KEY, CHOICE, PLAYER = "script_train_calls", "train_call", "train_player"
 
 
 def playable(step: TrainingStep) -> dict[int, StepCollective]:
-    """The collectives that the stage can show, by their place among all: those of all ranks, of equal blocks."""
-    everyone = tuple(range(step.ranks))
+    """The collectives that the stage can show, by their place among all: those whose blocks' sizes are kept."""
     return {
         k: call
         for k, call in enumerate(step.calls)
-        if call.ranks == everyone and not ALGORITHMS[call.algorithm].collective.vector
+        if call.algorithm in ALGORITHMS and (call.counts or not ALGORITHMS[call.algorithm].collective.vector)
     }
 
 
-def alone(machine: Plan, call: StepCollective) -> Plan:
-    """A collective of a step as a plan: with nothing else on the machine."""
+def alone(machine: Plan, call: StepCollective, step: TrainingStep) -> Plan:
+    """A collective of a step as a plan: with nothing else on the machine, and only its ranks' GPUs taking part."""
+    topology = step.topology
     run = replace(machine, algorithm=call.algorithm, ranks=len(call.ranks))
+    if call.ranks != tuple(range(len(call.ranks))):
+        names = [topology.devices[topology.ranks[rank]].name for rank in call.ranks]
+        run = replace(run, placement=",".join(names))
+    if call.counts:
+        return replace(run, counts=call.counts)
     return replace(run, size=str(round(call.size))) if call.size >= 1 else run
 
 
@@ -85,11 +91,15 @@ def draw(step: TrainingStep, machine: Plan) -> None:
         width=420,
         key=CHOICE,
     )
+    longest = max(calls, key=lambda k: calls[k].end - calls[k].start)
+    call = calls[longest if chosen is None else chosen]
+    words = to_link(alone(machine, call, step)) | ({"lang": spoken()} if spoken() != "en" else {})
+    label = tell("train.watch", name=f"{call.name} · {call.algorithm}")
+    st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
     if chosen is None:
         return
-    call = calls[chosen]
     try:
-        picture = ask(tasks.run, alone(machine, call), spoken())
+        picture = ask(tasks.run, alone(machine, call, step), spoken())
     except (InputError, StalledError) as error:
         st.error(plain(retold(error)), icon=":material/error:")
         return

@@ -114,23 +114,6 @@ def describe(spec: str) -> str:
     return f"{several.called(name)}: {', '.join(filter(None, words))}"
 
 
-def offers() -> list[dict[str, Any]]:
-    """What the player may ask: on what, in which words, and the fault or edit with braces to fill in.
-
-    One that says `to` what is asked by dragging the one onto the other; the more particular stand first.
-    """
-    clicked: list[dict[str, Any]] = [
-        {"on": kind.targets(offer), "text": tell_or(f"offer.{name}.{offer.key}", text), "spec": kind.spec(offer)}
-        for kinds in (FAULTS, EDITS)
-        for name, kind in kinds.items()
-        for offer in kind.offers
-        for text in [offer.text or summary(name, kinds.summary(name))]
-    ]
-    drags = [(drag, name) for name, kind in EDITS.items() if (drag := kind.drag)]
-    dragged = sorted(drags, key=lambda each: len(each[0].on))
-    return clicked + [{**drag._asdict(), "text": EDIT.called(name)} for drag, name in dragged]
-
-
 def _names_device(parameter: Parameter) -> bool:
     return parameter.points_at is not None and parameter.points_at.what != "rank"
 

@@ -59,7 +59,7 @@ def read(function: Callable[..., Value], *args: Any) -> Value:
     except WorkerDiedError:
         raise InputError(tell("page.reading.full")) from None
     except (InputError, StalledError) as error:
-        raise InputError(tell("page.reading.full") if str(error) == FULL else str(error)) from None
+        raise InputError(tell("page.reading.full") if error.message.text == FULL else error) from None
 
 
 def _answer_to(call: Call, made: Callable[[], DeltaGenerator]) -> Any:

@@ -39,9 +39,6 @@ PROMPT = SHORT / 3
 """A job that says it will take more counts as long at once: proof and picture come on top of what it says."""
 IN_LINE = 256
 """Jobs that a visitor may have waiting."""
-DIED = "the process that ran it was killed, most likely for want of memory: use fewer ranks or smaller parameters"
-LATE = "this run was stopped after {seconds:.3g} s: use fewer ranks, or an algorithm with fewer transfers"
-FULL_LINE = "too many runs are waiting for this page: wait for some to end"
 WARM = Call(load, ())
 """What workers do while nobody waits: it loads compiled kernels."""
 
@@ -171,7 +168,7 @@ class Seat(threading.Thread):
                 return None
             if time.monotonic() - job.begun > seconds + (0 if job.has_begun else STARTING):
                 self._end()
-                raise LateError(LATE.format(seconds=seconds))
+                raise LateError("worker.late", seconds=seconds)
 
     def _send(self, job: PageJob) -> None:
         self.start_process()
@@ -189,7 +186,7 @@ class Seat(threading.Thread):
         if message is None and ready:
             self._end()
             if job.is_taken:
-                raise WorkerDiedError(DIED)
+                raise WorkerDiedError("worker.died")
             job.is_taken = True  # it was about to end when it was sent the call: another one gets it, once
             self._send(job)
         if isinstance(message, Result):
@@ -263,7 +260,7 @@ class WorkerPool:
                 _settle(job, kept)
             elif job is None or job.abandoned:
                 if self._queue.of(visitor) >= IN_LINE:
-                    raise InputError(FULL_LINE)
+                    raise InputError("worker.full_line")
                 job = PageJob(visitor, call)
                 self._queue.put(job)
                 if shared:

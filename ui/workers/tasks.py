@@ -18,7 +18,7 @@ from ops.plan.notation import size_word
 from ops.plan.training import WorkloadPlan
 from ops.run.part import shown
 from ops.training.step import TrainingStep
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Message, StalledError
 from ui.files.exports import Shot, played
 from ui.lessons import LESSONS
 from ui.notebook.subject import Played, read
@@ -73,7 +73,7 @@ class ComparedTable(NamedTuple):
 class Untold(NamedTuple):
     """What a table does not tell of the machine it is from, and why that is needed."""
 
-    why: str
+    why: Message
     missing: str
 
 
