@@ -214,11 +214,12 @@ def linked(codes: Mapping[str, str], bits: int = 32) -> bytes:
     return webassembly.module_of(machine.emit_object(whole), list(codes), bits)
 
 
-def compile_all() -> bytes:
+def compile_all(bits: int = 32) -> bytes:
     """Return the kernel's module, for which numba must be imported under the settings of `PLAIN`."""
     twins = {name: getattr(compiler.compiled(module_of(name)), name) for name in FUNCTIONS}
     kinds = {name: kinds_of(name) for name in FUNCTIONS}
-    return linked({name: code_of(name, twin, kinds[name], RESULTS.get(name, "void")) for name, twin in twins.items()})
+    codes = {name: code_of(name, twin, kinds[name], RESULTS.get(name, "void")) for name, twin in twins.items()}
+    return linked(codes, bits)
 
 
 def prepare() -> None:

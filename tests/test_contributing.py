@@ -30,7 +30,7 @@ manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.sca
 manifest_scanner.scan_component_manifests()
 sys.path.insert(0, ".")
 import cli, docs, ops, sim, terminal, ui
-from ui.drawer import folds
+from ui.controls import folds
 
 for room in (sim, ops, ui, terminal, docs) if "every module" in sys.argv else ():
     for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):

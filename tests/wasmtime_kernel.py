@@ -46,7 +46,7 @@ class WasmtimeModule:
     def empty(self, shape, dtype=np.float64):
         """An array in the module's memory, which is never given back."""
         shape = shape if isinstance(shape, tuple) else (int(shape),)
-        size = math.prod(shape) * np.dtype(dtype).itemsize
+        size = int(math.prod(shape)) * np.dtype(dtype).itemsize
         at = self.top
         self.top = -(-(at + size) // LINE) * LINE
         lacking = self.top - self.memory.data_len(self.store)

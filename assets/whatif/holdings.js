@@ -1,5 +1,5 @@
 // Who has contributed to what every move leaves behind, where several of one step write to one place: in the order in
-// which they end, as `ui.stage.provenance` has it.
+// which they end, as `ui.layout.provenance` has it.
 
 const REDUCE = 1;
 

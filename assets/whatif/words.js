@@ -76,7 +76,7 @@ const RATES = { bandwidth, latency: seconds, times: plain };
 const SPELL = { start: seconds, end: seconds };
 
 // The last of some faults with what is left of its share, where another one differs in its share alone; as
-// `ui.widgets.compare` has it.
+// `ui.controls.compare` has it.
 function takenFurther(last, spec) {
   const [before, now] = [last, spec].map((each) => each?.split(SHARE) ?? []);
   if (before.length !== 3 || now.length !== 3 || before[0] !== now[0] || before[2] !== now[2]) return "";

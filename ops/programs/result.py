@@ -13,7 +13,7 @@ from ops.plan.training import machine_words
 from ops.plan.words import MACHINE
 from ops.programs.runtime.timeline import ProgramRun
 from ops.training.step import LANES, MemoryChange, StepCollective, TrainingStep
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.placement import placement_of
 from sim.topology import Topology
 
@@ -24,7 +24,12 @@ LONGEST = 200
 """Characters of a name."""
 MOST = 1_000_000
 """Rows of each list."""
-KINDS: dict[Any, str] = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+KINDS: dict[Any, Message] = {
+    dict: Message("result.dict"),
+    list: Message("result.list"),
+    str: Message("result.str"),
+    bool: Message("result.bool"),
+}
 """What refusals call a type."""
 Value = TypeVar("Value")
 
@@ -71,11 +76,11 @@ def read_result(text: str, name: str) -> ProgramResult:
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: this is no JSON ({error}): give all of what `torchrun --json` printed") from None
+        raise InputError("result.no_json", name=name, why=error) from None
     file = _Fields(whole, name)
     words: dict[Any, Any] = file.take("words", dict)
     if not all(key in MACHINE and isinstance(word, str) for key, word in words.items()):
-        raise InputError(f"{name}: words tells no machine: give it as `torchrun --json` printed it")
+        raise InputError("result.no_machine", name=name)
     machine = replace(Plan(), **words)
     topology, ranks = machine.topology(), file.number("ranks", 1, 1 << 20)
     topology.taking_part(int(ranks))
@@ -92,12 +97,12 @@ class _Fields:
 
     def __init__(self, values: Any, where: str) -> None:
         if not isinstance(values, Mapping):
-            raise InputError(f"{where} is not an object: give the file as `torchrun --json` printed it")
+            raise InputError("result.no_object", where=where)
         self._values, self._where = values, where
 
-    def refuse(self, key: str, what: str) -> InputError:
+    def refuse(self, key: str, what: Message) -> InputError:
         """Return what is said of a value that does not fit."""
-        return InputError(f"{self._where}: {key} is not {what}: give the file as `torchrun --json` printed it")
+        return InputError("result.field", where=self._where, key=key, what=what)
 
     def take(self, key: str, kind: Callable[..., Value]) -> Value:
         """Return a value of a type."""
@@ -110,21 +115,21 @@ class _Fields:
         """Return a finite number in a range."""
         value = self._values.get(key)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise self.refuse(key, f"a number from {least:g} to {most:g}")
+            raise self.refuse(key, Message("result.number", least=least, most=most))
         return float(value)
 
     def name(self, key: str) -> str:
         """Return a short text."""
         value = self.take(key, str)
         if len(value) > LONGEST or not value.isprintable():
-            raise self.refuse(key, f"a text of at most {LONGEST} characters")
+            raise self.refuse(key, Message("result.text", most=LONGEST))
         return value
 
     def rows(self, key: str) -> Iterable["_Fields"]:
         """Return a list's rows."""
         rows: list[Any] = self.take(key, list)
         if len(rows) > MOST:
-            raise self.refuse(key, f"a list of at most {MOST:,} rows")
+            raise self.refuse(key, Message("result.rows", most=MOST))
         return (_Fields(row, f"{self._where}, {key} {number}") for number, row in enumerate(rows))
 
     def ranks(self, key: str, count: float) -> tuple[int, ...]:
@@ -135,7 +140,7 @@ class _Fields:
             or not all(type(rank) is int and 0 <= rank < count for rank in values)
             or len(set(values)) < len(values)
         ):
-            raise self.refuse(key, f"a list of ranks below {count:.0f}")
+            raise self.refuse(key, Message("result.ranks", count=count))
         return tuple(values)
 
 
@@ -147,7 +152,7 @@ def _interval(row: _Fields, start: str, end: str) -> tuple[float, float]:
 def _span(row: _Fields, ranks: float) -> Span:
     lane = row.name("lane")
     if lane not in LANES:
-        raise row.refuse("lane", f"one of {', '.join(LANES)}")
+        raise row.refuse("lane", Message("result.lane", lanes=LANES))
     return Span(int(row.number("rank", 0, ranks - 1)), lane, *_interval(row, "start", "end"), row.name("name"))
 
 

@@ -3,18 +3,21 @@
 Run `python -m tests.benchmarks.ahead [ranks …]`; 8, 64, 256, 1024 and 4096 if left out. Every cell is a process of its
 own that builds a machine and a schedule, proves it and simulates every rank: seconds of the processor from its start to
 its end, the median of three that take turns. A cold process finds no machine code on disk. All kernel functions that
-the commands use are compiled ahead of time for this, the proof's and the dependencies' too.
+the commands use are compiled ahead of time for this, the proof's and the dependencies' too. `RINGSIDE_AHEAD` names a
+folder that keeps what is compiled for the next table.
 """
 
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -27,7 +30,7 @@ from sim import engine
 from sim.base import compiled as compiler
 from sim.fabric import kernel, links, memory
 from sim.machines import build
-from sim.schedule import replay
+from sim.schedule import dependencies, replay
 from sim.schedule.verify import prove
 
 RANKS = (8, 64, 256, 1024, 4096)
@@ -46,6 +49,8 @@ SLOW = 64
 SMALL = 1 << 16
 """Bytes up to which arrays stay outside the module's memory until a call."""
 LETTERS = {float: "f", int: "i", bool: "b", type(None): "n", np.float64: "f", np.int64: "i", np.bool_: "b"}
+RAISED = re.compile(r"br i1 [^,]+, label [^,]+, label (%[^ ,\n]+).*")
+"""Where a function of numba's looks whether what it called raised an error; none does here."""
 COLD = 64
 """Ranks for which processes without machine code on disk are tried: what they compile is the same for others."""
 AT_ONCE = 3_000
@@ -62,41 +67,33 @@ def run(workload: str, n: int) -> float:
     return engine.simulate(topology, schedule, 1 << 30, blocks=blocks, proof=proof).time
 
 
-def signatures() -> list[tuple[str, list, str]]:
-    """Names, argument types and results of all kernel functions that the workloads call, compiled here."""
-    import numba
+def make(folder: Path) -> None:
+    """Compile the functions of proofs and dependencies, with the types the workloads call them with, and the kernel."""
+    ahead.prepare()
     from numba import types
 
-    compiler.AT_ONCE = compiler.IN_ALL = engine.INTERPRETED = -1
+    compiler.AT_ONCE = compiler.IN_ALL = -1
     for workload in WORKLOADS:
-        run(workload, 8)
-    kinds = ahead.kinds_of
-    found = [(f"0.{name}", kinds(name), ahead.RESULTS.get(name, "void")) for name in ("advance", "touch", "divert")]
-    for number, module in enumerate(MODULES):
-        for name, twin in vars(compiler.compiled(module)).items():
-            if name in ("advance", "touch", "divert") or not isinstance(twin, numba.core.dispatcher.Dispatcher):
-                continue
-            for arguments, result in twin.overloads.items():
-                kind = result.signature.return_type
-                found.append((f"{number}.{name}", list(arguments), "void" if kind == types.none else str(kind)))
-    return found
-
-
-def make(folder: Path) -> None:
-    """Compile all of them for both sizes of addresses; `functions.json` says which arrays each takes."""
-    ahead.prepare()
+        schedule = ALGORITHMS[workload].schedule(8)
+        prove(schedule, blocks=workload.startswith("alltoallv"))
+        dependencies.waits(schedule)
     codes, table = {}, []
-    for count, (name, kinds, result) in enumerate(signatures()):
-        number, _, function = name.partition(".")
-        twin = getattr(compiler.compiled(MODULES[int(number)]), function)
-        codes[f"f{count}"] = ahead.code_of(f"f{count}", twin, kinds, result)
-        table.append([name, f"f{count}", key_of(kinds)])
+    for name, twin in vars(compiler.compiled(replay)).items():
+        for arguments, made in twin.overloads.items():
+            kind = made.signature.return_type
+            result, export = "void" if kind == types.none else str(kind), f"f{len(codes)}"
+            code = ahead.code_of(export, twin, list(arguments), result)
+            door = code.index(f"@{export}(")
+            codes[export] = code[:door] + RAISED.sub(r"br label \1", code[door:], count=1)
+            table.append([name, export, key_of(arguments)])
     (folder / "functions.json").write_text(json.dumps(table))
+    (folder / "kernel32.wasm").write_bytes((ahead.FOLDER / "kernel.wasm").read_bytes())
     for bits in (32, 64):
-        (folder / f"{bits}.wasm").write_bytes(ahead.linked(codes, bits))
+        (folder / f"proof{bits}.wasm").write_bytes(ahead.linked(codes, bits))
+    (folder / "kernel64.wasm").write_bytes(ahead.compile_all(64))
 
 
-def key_of(kinds: list) -> str:
+def key_of(kinds: Sequence) -> str:
     """The types of arrays, in the order in which they are passed, and of other arguments."""
     from numba import types
 
@@ -115,44 +112,46 @@ class Engine:
     """The kernel functions of `MODULES` by wasmtime, loaded when there is enough to do."""
 
     def __init__(self, folder: Path, bits: int) -> None:
-        self.folder, self.bits, self.module = folder, bits, None
+        self.folder, self.bits, self.memory = folder, bits, None
         self.spaces = {module.__name__: SimpleNamespace() for module in MODULES}
 
-    def load(self) -> None:
-        """Load the module, and compile it unless its machine code is on disk."""
+    def module(self, name: str) -> Any:
+        """Load a module, and compile it unless its machine code is on disk."""
         from tests.wasmtime_kernel import WasmtimeModule
 
-        kept = Path(os.environ["NUMBA_CACHE_DIR"], f"{self.bits}.cwasm")
-        self.module = WasmtimeModule(self.folder / f"{self.bits}.wasm", self.bits, kept)
+        kept = Path(os.environ["NUMBA_CACHE_DIR"], f"{name}{self.bits}.cwasm")
+        return WasmtimeModule(self.folder / f"{name}{self.bits}.wasm", self.bits, kept)
+
+    def load(self) -> None:
+        """Load the functions."""
+        self.memory, proof = self.module("kernel"), self.module("proof")
+        for module, name in ((kernel, "advance"), (kernel, "touch"), (kernel, "divert"), (links, "leads")):
+            setattr(self.spaces[module.__name__], name, partial(self.memory.call, name))
         exports = defaultdict(dict)
         for name, export, key in json.loads((self.folder / "functions.json").read_text()):
             exports[name][key] = export
-        for full, by_key in exports.items():
-            number, _, name = full.partition(".")
-            setattr(self.spaces[MODULES[int(number)].__name__], name, self.function(by_key))
+        for name, by_key in exports.items():
+            setattr(self.spaces[replay.__name__], name, partial(self.called, proof, by_key))
 
-    def function(self, by_key: dict[str, str]) -> Callable[..., int]:
+    def called(self, module: Any, by_key: dict[str, str], *arguments: Any) -> int:
         from tests.wasmtime_kernel import leaves
 
-        def called(*arguments):
-            key = " ".join(
-                f"{it.dtype}{it.ndim}" if isinstance(it, np.ndarray) else LETTERS[type(it)] for it in leaves(arguments)
-            )
-            return self.module.call(by_key[key], *arguments)
-
-        return called
+        kinds = (
+            f"{it.dtype}{it.ndim}" if isinstance(it, np.ndarray) else LETTERS[type(it)] for it in leaves(arguments)
+        )
+        return module.call(by_key[" ".join(kinds)], *arguments)
 
     def twin(self, module: ModuleType, work: float) -> Any:
-        return self.compiled(module) if self.module or work > AT_ONCE else module
+        return self.compiled(module) if self.memory or work > AT_ONCE else module
 
     def compiled(self, module: ModuleType) -> Any:
-        if not self.module:
+        if not self.memory:
             self.load()
         return self.spaces[module.__name__]
 
     def empty(self, shape, dtype=np.float64) -> np.ndarray:
-        large = self.module and np.prod(shape) * np.dtype(dtype).itemsize > SMALL
-        return self.module.empty(shape, dtype) if large else np.empty(shape, dtype)
+        large = self.memory and np.prod(shape) * np.dtype(dtype).itemsize > SMALL
+        return self.memory.empty(shape, dtype) if large else np.empty(shape, dtype)
 
     def install(self) -> None:
         """Put these in the place of numba's, and memory of the module in that of numpy's."""
@@ -162,7 +161,7 @@ class Engine:
             "twin": self.twin,
             "compiled": self.compiled,
             "blank": self.empty,
-            "is_compiled": lambda _: bool(self.module),
+            "is_compiled": lambda _: bool(self.memory),
         }
         for module in [it for name, it in sys.modules.items() if name.startswith(("sim.", "ops."))]:
             for name, ours in places.items():
@@ -210,23 +209,24 @@ def row(workload: str, n: int, folder: Path, warm: str) -> dict[str, float]:
     return {name: statistics.median(seconds) for name, seconds in spent.items()}
 
 
-def main(ranks: Sequence[int]) -> None:
-    columns = ["numba, cold", "wasmtime, cold", "numba", "wasmtime", "wasmtime64", "interpreted"]
-    with tempfile.TemporaryDirectory() as place:
-        folder, warm = Path(place), str(Path(place, "warm"))
-        Path(warm).mkdir()
-        subprocess.run([sys.executable, "-m", "tests.benchmarks.ahead", "--make", place], check=True)
-        print(f"{'':24}{'ranks':>6}" + "".join(f"{name:>16}" for name in columns) + f"{'ratio':>8}{'ratio64':>9}")
-        for n in ranks:
-            for workload in WORKLOADS:
-                if transfers(workload, n) > MOST:
-                    continue
-                for name in ENGINES[:3]:
-                    cell(name, workload, n, folder, warm)
-                told = row(workload, n, folder, warm)
-                cells = "".join(f"{told.get(name, float('nan')):16.2f}" for name in columns)
-                ratios = told["wasmtime"] / told["numba"], told["wasmtime64"] / told["numba"]
-                print(f"{workload:24}{n:6}{cells}{ratios[0]:8.2f}{ratios[1]:9.2f}", flush=True)
+def main(ranks: Sequence[int], folder: Path) -> None:
+    """Print a row per workload and number of ranks."""
+    columns = ["numba, cold", "wasmtime, cold", *ENGINES]
+    warm = str(folder / "warm")
+    Path(warm).mkdir(parents=True, exist_ok=True)
+    if not (folder / "kernel64.wasm").exists():
+        subprocess.run([sys.executable, "-m", "tests.benchmarks.ahead", "--make", str(folder)], check=True)
+    print(f"{'':24}{'ranks':>6}" + "".join(f"{name:>16}" for name in columns) + f"{'ratio':>8}{'ratio64':>9}")
+    for n in ranks:
+        for workload in WORKLOADS:
+            if transfers(workload, n) > MOST:
+                continue
+            for name in ENGINES[:3]:
+                cell(name, workload, n, folder, warm)
+            spent = row(workload, n, folder, warm)
+            cells = "".join(f"{spent.get(name, float('nan')):16.2f}" for name in columns)
+            ratios = spent["wasmtime"] / spent["numba"], spent["wasmtime64"] / spent["numba"]
+            print(f"{workload:24}{n:6}{cells}{ratios[0]:8.2f}{ratios[1]:9.2f}", flush=True)
 
 
 def transfers(workload: str, n: int) -> int:
@@ -239,4 +239,5 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["--make"]:
         make(Path(sys.argv[2]))
     else:
-        main([int(n) for n in sys.argv[1:]] or RANKS)
+        with tempfile.TemporaryDirectory() as place:
+            main([int(n) for n in sys.argv[1:]] or RANKS, Path(os.environ.get("RINGSIDE_AHEAD", place)))

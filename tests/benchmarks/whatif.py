@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 from ops.plan import Plan
 from ops.plan.link import to_link
 from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path, serve
-from ui.files.exports import Shot, played
+from ui.export.exports import Shot, played
 from ui.plan.picture import carried_out
 
 RANKS = (8, 64, 256, 512)

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import expect
 
 from ops.plan.link import from_link
+from ui.controls.compare import forked
 from ui.plan.picture import carried_out
 from ui.player.payload import pack, unpack
-from ui.widgets.compare import forked
 
 pytestmark = pytest.mark.browser
 RING = "?machine=switch:ranks=8&algorithm=allreduce.ring&size=64MiB"

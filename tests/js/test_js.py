@@ -15,8 +15,8 @@ from sim.machines import build
 from sim.units import fmt_share
 from tests.js import arenas, whatifs
 from tests.tables import each_row
+from ui.drawing.frames import Film
 from ui.player import payload
-from ui.stage.frames import Film
 from ui.story.telling import added_up, gradients
 
 HERE = Path(__file__).parent

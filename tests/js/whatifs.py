@@ -6,8 +6,8 @@ from typing import Any
 from ops.plan import Plan
 from sim.errors import StalledError
 from sim.trace import Trace
+from ui.controls.compare import forked
 from ui.player.payload import pack
-from ui.widgets.compare import forked
 
 EACH = 6
 """What-ifs of every base."""

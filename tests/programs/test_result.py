@@ -1,13 +1,15 @@
 """A program's result as a file: read as data, and refused in one sentence that says where it is wrong."""
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from ops.programs.result import PROGRAM, is_result, read_result
 from sim.errors import InputError
-from ui.widgets.playhead import alone, playable
+from ui.train.playhead import alone, playable
 
 TEXT = (Path(__file__).parents[1] / "data" / "torchrun" / "ddp-4-ranks.json").read_text(encoding="utf-8")
 
@@ -47,11 +49,11 @@ def test_every_collective_can_be_played_among_its_own_ranks():
 
 
 BAD = {
-    TEXT[:-30]: "this is no JSON",
+    TEXT[:-30]: "this is not JSON",
     '{"ringside": "program-1"}': "words is not an object",
-    "[" * 100_000: "this is no JSON",
+    "[" * 100_000: "this is not JSON",
     "[]": "file is not an object",
-    changed("words", to={"algorithm": "x"}): "words tells no machine",
+    changed("words", to={"algorithm": "x"}): "`words` names no machine",
     changed("words", "machine", to="dgx_h1000"): "dgx_h1000",
     changed("words", "machine", to="switch:ranks=2"): "2",
     changed("ranks", to=0): "ranks is not a number from 1",
@@ -77,3 +79,17 @@ def test_what_is_damaged_is_told_in_one_sentence(text):
     with pytest.raises(InputError, match=BAD[text]) as told:
         read_result(text, "file")
     assert "\n" not in str(told.value)
+
+
+def test_spans_of_a_lane_that_overlap_have_rows_of_their_own_in_perfetto():
+    _, step = read_result(TEXT, "file")
+    _, lane, start, end, *_ = step.spans[0]
+    beside = replace(step, spans=[*step.spans, step.spans[0]._replace(start=(start + end) / 2, name="beside")])
+    events = json.loads(beside.to_perfetto())["traceEvents"]
+    (added,) = (event for event in events if event["name"] == "beside")
+    names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert names[added["tid"]] == f"{lane} 2"
+    for pid, tid in {(event["pid"], event["tid"]) for event in events if event["ph"] == "X"}:
+        ours = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) == (pid, tid)]
+        slices = sorted((e["ts"], e["ts"] + e["dur"]) for e in ours)
+        assert all(before[1] <= after[0] + 1e-3 for before, after in pairwise(slices))

@@ -25,16 +25,17 @@ from sim.machines import build
 from sim.trace import from_json
 from sim.units import MiB
 from tests.tables import each_row
+from ui.drawing import figure_holdings
+from ui.drawing.figures import DARK, LIGHT
+from ui.drawing.frames import Film
+from ui.drawing.lettering import Lettering
 from ui.drawings import DRAWINGS, still
-from ui.files import exports, figure_holdings
-from ui.files.exports import EXPORTS, Shot, render
-from ui.files.figures import DARK, LIGHT
-from ui.files.gif import gif
-from ui.files.lettering import Lettering
-from ui.files.reel import Reel
+from ui.export import exports
+from ui.export.exports import EXPORTS, Shot, render
+from ui.export.gif import gif
+from ui.export.reel import Reel
 from ui.player import payload
 from ui.player.payload import pack, unpack
-from ui.stage.frames import Film
 from ui.text import languages
 
 pytestmark = pytest.mark.slow
@@ -342,6 +343,6 @@ def test_a_drawing_that_moves_shows_every_frame_in_its_turn(view, monkeypatch):
         assert sum(begin <= instant < begin + span for begin, span in spans) == 2
     said = {text for layer in layers for text in ("".join(each.itertext()) for each in layer.iter(f"{SVG}text"))}
     assert any("rank" in words for words in said)
-    monkeypatch.setattr("ui.files.moving_drawing.LARGEST", 1000)
+    monkeypatch.setattr("ui.export.moving_drawing.LARGEST", 1000)
     with pytest.raises(InputError, match="give fewer frames"):
         render(trace, "film.svg", part)

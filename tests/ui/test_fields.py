@@ -13,8 +13,8 @@ from sim.machines import MACHINES
 from sim.parameters import Parameter
 from tests.tables import each_row
 from tests.ui.test_page import players
+from ui.controls.parameter import human, usual
 from ui.text import catalogue, languages
-from ui.widgets.parameter import human, usual
 
 APP = str(Path(__file__).parents[2] / "app.py")
 OWNERS = {

@@ -17,10 +17,10 @@ from sim.schedule import NOTHING
 from sim.trace.link_load import utilisation
 from sim.units import MiB
 from tests.tables import each_row
+from ui.drawing.frames import Film
+from ui.layout.captions import intervals, set_words
 from ui.player import payload as module
 from ui.player.payload import pack, tick, unpack
-from ui.stage.captions import intervals, set_words
-from ui.stage.frames import Film
 
 PLANS = [
     ("allreduce.ring", "switch:ranks=8", 8),

@@ -12,8 +12,8 @@ from ops.plan.notation import MOST as MOST_BESIDE
 from ops.plan.notation import beside, differences
 from sim.errors import InputError
 from tests.tables import each_row
-from ui.stage.algorithm_layout import MOST, shape_of
-from ui.widgets import compare
+from ui.controls import compare
+from ui.layout.algorithm_layout import MOST, shape_of
 
 
 @each_row(

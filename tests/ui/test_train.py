@@ -18,8 +18,10 @@ from sim.machines import build
 from tests.tables import each_row
 from ui.charts import gaps
 from ui.charts.training import buffer, columns, timeline
+from ui.state import state
 from ui.text import catalogue, languages
-from ui.widgets import playhead
+from ui.train import playhead
+from ui.train.state import TrainState
 
 APP = str(Path(__file__).parents[2] / "app.py")
 RESULT = Path(__file__).parents[1] / "data" / "torchrun" / "ddp-4-ranks.json"
@@ -199,30 +201,28 @@ def test_collectives_are_places_to_press_with_their_names():
 )  # fmt: skip
 def test_clicks_that_no_timeline_can_have_had_play_nothing(monkeypatch, words):
     step = replace(spans((COMM, 2.0, 6.0, "sum")), calls=[call("sum", 2.0, 6.0)])
-    monkeypatch.setattr(playhead.st, "session_state", state := SessionState())
-    state[playhead.KEY] = SimpleNamespace(asked=words)
+    monkeypatch.setattr("streamlit.session_state", held := {})
+    held[playhead.KEY] = SimpleNamespace(asked=words)
     playhead.clicked(step)
     assert playhead.chosen_of(step) is None
-    assert "train_plays" not in state
-    state[playhead.KEY].asked = {"call": 0, "share": 0.25, "when": 7}
+    assert "TrainState" not in held
+    held[playhead.KEY].asked = {"call": 0, "share": 0.25, "when": 7}
     playhead.clicked(step)
-    assert (playhead.chosen_of(step), state.train_from, state.train_plays) == (0, 0.25, 1)
+    assert playhead.chosen_of(step) == 0
+    assert state(TrainState) == TrainState(share=0.25, plays=1)
 
 
 def test_a_collective_of_another_step_is_chosen_no_longer(monkeypatch):
     drawn = []
     step = replace(spans((COMM, 2.0, 6.0, "sum")), calls=[call("sum", 2.0, 6.0)])
     for each in (step, replace(step, calls=[])):
-        state = SessionState()
-        state[playhead.CHOICE] = 4
+        monkeypatch.setattr("streamlit.session_state", held := {playhead.CHOICE: 4})
         shown = SimpleNamespace(
-            session_state=state,
-            selectbox=lambda *_, format_func, **__: drawn.append(format_func),
-            link_button=lambda *_, **__: None,
+            selectbox=lambda *_, format_func, **__: drawn.append(format_func), link_button=lambda *_, **__: None
         )
         monkeypatch.setattr(playhead, "st", shown)
         playhead.draw(each, Plan(machine="dgx_a100"))
-        assert state[playhead.CHOICE] is None
+        assert held[playhead.CHOICE] is None
     (told,) = drawn
     assert (told(0), told(4)) == ("sum · 4 MB", "")
 

@@ -17,14 +17,15 @@ from sim.base import watch
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.trace import Trace
+from ui.drawing.thumbnail import of_run
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
-from ui.notebook.subject import Played, read
 from ui.plan.gallery import GROUPS, Exhibit
-from ui.plan.thumbnail import of_run
-from ui.player.component import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, Start, player_data, script, style
+from ui.plan.subject import Played, read
+from ui.player.component import Start, player_data, style
 from ui.player.offers import offers
 from ui.player.payload import pack
+from ui.player.scripts import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, script
 from ui.story import VIEW, telling
 from ui.talk import lessons
 from ui.text import ENGLISH, catalogue, language_names, languages, say

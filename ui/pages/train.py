@@ -18,17 +18,19 @@ from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui import address
 from ui.charts import gaps, training
+from ui.controls import sidebar
+from ui.controls.parameter import field, fresh, refuse, usual
 from ui.files import step_page
 from ui.pages import page
-from ui.plan.machines import machine_of
+from ui.simulate.machines import machine_of
+from ui.state import become, change, state
 from ui.text import plain, retold, spoken, tell
-from ui.widgets import playhead, sidebar
-from ui.widgets.parameter import field, refuse, usual
+from ui.train import playhead
+from ui.train.state import FIRST, TrainState
+from ui.visit import VisitState
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
 
-FIRST = WorkloadPlan(machine=Plan(machine="switch:ranks=4,bandwidth=3GBps"))
-"""What the page opens with: a network where some communication stands in the open."""
 ROWS = 8
 """Ranks drawn at once."""
 LONGEST = 6
@@ -43,7 +45,7 @@ CHARTS = {
 """Tables that are drawn too: what goes along, and what goes up."""
 
 
-@page(order=20)
+@page(order=20, state=TrainState)
 def train() -> None:
     """Draw the page once."""
     problem = _arrive()
@@ -57,7 +59,7 @@ def train() -> None:
         return
     with st.sidebar:
         name = _choose_workload()
-        machine, topology = sidebar.choose_machine(st.session_state.train.machine)
+        machine, topology = sidebar.choose_machine(state(TrainState).plan.machine)
         settings = _choose_parameters(name)
         place = st.container()
     if problem:
@@ -78,50 +80,46 @@ def _draw(machine: Plan, step: TrainingStep) -> None:
 
 def _brought() -> ProgramResult | None:
     """A program's result that somebody opened here or dropped on a page; None where there is none."""
-    state = st.session_state
-    if "program" not in state:
+    program = state(TrainState).program
+    if program is None:
         with st.expander(tell("train.program.open"), icon=":material/upload_file:"):
             st.caption(tell("train.program.hint"))
-            file = st.file_uploader(
-                tell("train.program.file"), type=["json"], key=f"program_file_{state.get('turn', 0)}"
-            )
+            file = st.file_uploader(tell("train.program.file"), type=["json"], key=fresh("program_file"))
         if file is None:
             return None
         try:
-            state.program = decoded(file.getvalue(), file.name), file.name
-            result = read(reading.program, *state.program)
+            program = decoded(file.getvalue(), file.name), file.name
+            read(reading.program, *program)
         except InputError as error:
-            state.pop("program", None)
             st.error(plain(retold(error)), icon=":material/error:")
             return None
+        change(TrainState, program=program)
         st.rerun()
-    result = read(reading.program, *state.program)
-    st.markdown(tell("train.program.shown", name=plain(state.program[1])))
+    result = read(reading.program, *program)
+    st.markdown(tell("train.program.shown", name=plain(program[1])))
     if st.button(tell("train.program.close"), icon=":material/close:", key="program_close"):
-        del state.program
-        state.turn = state.get("turn", 0) + 1
+        change(TrainState, program=None)
+        become(state(VisitState).renewed())
         st.rerun()
     return result
 
 
 def _shown(plan: WorkloadPlan | None, place: DeltaGenerator) -> tuple[WorkloadPlan, TrainingStep]:
     """The step that was chosen, or where there is none the last one that there was, and why above it."""
-    state = st.session_state
     chosen = None
     try:
         chosen = ask(tasks.step, plan) if plan is not None else None
     except (InputError, StalledError) as error:
         with place:
             refuse(error)
-    for reason in state.refused:
+    for reason in state(VisitState).refused:
         st.warning(tell("page.stays", reason=plain(reason)), icon=":material/error:")
     if chosen is not None and plan is not None:
-        _depart(plan)
-        state.train_good = plan, chosen
+        become(state(TrainState).ran(plan, chosen))
+        address.write(to_query(plan), plan)
         return plan, chosen
-    if "train_good" not in state:
-        state.train_good = FIRST, _first()
-    good: tuple[WorkloadPlan, TrainingStep] = state.train_good
+    good = state(TrainState).good or (FIRST, _first())
+    change(TrainState, good=good)
     return good
 
 
@@ -136,22 +134,19 @@ def _first() -> TrainingStep:
 
 def _arrive() -> str:
     """Take the plan from the address, once per session; returns what was wrong with it."""
-    state = st.session_state
-    if "train" in state:
+    if state(TrainState).is_read:
         return ""
-    state.train = FIRST
-    address.stands_for(FIRST)
-    if not st.query_params.keys() - {*address.FRAME}:
-        return ""
-    state.pop("program", None)
-    try:
-        plan = from_query({key: st.query_params[key] for key in st.query_params})
-        machine_of(plan.machine)
-    except InputError as error:
-        return retold(error)
-    state.train = plan
+    plan, problem, words = FIRST, "", address.words()
+    if words.keys() - {*address.FRAME}:
+        change(TrainState, program=None)
+        try:
+            plan = from_query(words)
+            machine_of(plan.machine)
+        except InputError as error:
+            plan, problem = FIRST, retold(error)
+    become(state(TrainState).arrived(plan))
     address.stands_for(plan)
-    return ""
+    return problem
 
 
 def _choose_workload() -> str:
@@ -159,7 +154,7 @@ def _choose_workload() -> str:
     name: str = st.selectbox(
         tell("train.workload"),
         names,
-        index=names.index(st.session_state.train.workload),
+        index=names.index(state(TrainState).plan.workload),
         format_func=lambda x: tell(f"train.name.{x}"),
         key="train_workload",
     )
@@ -168,7 +163,7 @@ def _choose_workload() -> str:
 
 def _choose_parameters(name: str) -> tuple[tuple[str, str], ...]:
     """The parameters that differ from the workload's own."""
-    before: WorkloadPlan = st.session_state.train
+    before = state(TrainState).plan
     entry, first = WORKLOADS[name], dict(before.settings) if name == before.workload else {}
     with st.expander(tell("train.parameters"), expanded=True):
         settings = {key: _field(p, first.get(key), name) for key, p in entry.params.items()}
@@ -183,12 +178,6 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
     height, key = LARGE[parameter.name], f"{owner}_{parameter.name}"
     hint = tell("train.layers.help")
     return st.text_area(parameter.name, word or "", height=height, key=key, placeholder=hint).strip()
-
-
-def _depart(plan: WorkloadPlan) -> None:
-    """Write what is shown into the address."""
-    st.session_state.train = plan
-    address.write(to_query(plan), plan)
 
 
 def _headline(step: TrainingStep) -> None:

@@ -23,15 +23,15 @@ from sim.trace import Trace
 from sim.trace.breakdown import PARTS, Breakdown, breakdown
 from sim.trace.link_load import spells, utilisation
 from sim.trace.metrics import critical_path, least_sent
+from ui.layout.algorithm_layout import Shape, shape_of
+from ui.layout.boxes import Stage
+from ui.layout.captions import block_name, closing, goal, opening, step_captions
+from ui.layout.lines import SIZES, between
+from ui.layout.lines import columns as line_columns
+from ui.layout.machine_layout import arrange
+from ui.layout.provenance import NAMED, Contents, at_first, followed, unfollowed
+from ui.layout.stall import sentence
 from ui.player.rerun import rerun_columns, small
-from ui.stage.algorithm_layout import Shape, shape_of
-from ui.stage.boxes import Stage
-from ui.stage.captions import block_name, closing, goal, opening, step_captions
-from ui.stage.lines import SIZES, between
-from ui.stage.lines import columns as line_columns
-from ui.stage.machine_layout import arrange
-from ui.stage.provenance import NAMED, Contents, at_first, followed, unfollowed
-from ui.stage.stall import sentence
 from ui.text import say
 
 VERSION = 4

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sim.base.files.textfile import Expected, read_text
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.units import MiB, parse_time
 
 Times = dict[str, dict[str, float]]
@@ -20,7 +20,7 @@ LAUNCHES = ("cuda_runtime", "cuda_driver", "runtime")
 OPERATIONS = ("cpu_op", "user_annotation", "operator")
 """Kinds of events of a trace, as releases of Kineto write them."""
 EXPECTED = Expected(
-    "a profile", "record fewer steps", lambda: "a trace or a table of torch.profiler", largest=256 * MiB
+    "a profile", "record fewer steps", lambda: Message("a trace or a table of torch.profiler"), largest=256 * MiB
 )
 US = 1e-6
 _COLUMN = re.compile(r"-{2,}")
@@ -51,10 +51,10 @@ def _parsed(text: str, path: str) -> list[Mapping[str, Any]]:
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: this is no JSON ({error}): give the file that export_chrome_trace wrote") from None
+        raise InputError("profile.no_json", path=path, why=error) from None
     events = whole.get("traceEvents") if isinstance(whole, Mapping) else whole
     if not isinstance(events, list):
-        raise InputError(f"{path}: it has no traceEvents: give the file that export_chrome_trace wrote")
+        raise InputError("profile.no_events", path=path)
     return [event for event in events if isinstance(event, Mapping) and event.get("ph") == "X"]
 
 
@@ -81,7 +81,7 @@ def _of_trace(events: list[Mapping[str, Any]], path: str) -> Iterator[Recorded]:
         else:
             threads[str(event.get("pid")), str(event.get("tid"))].append((start, -length, event))
     if not kernels:
-        raise InputError(f"{path}: it has no kernels of a GPU: record it with ProfilerActivity.CUDA")
+        raise InputError("profile.no_kernels", path=path)
     for entries in threads.values():
         yield from _of_thread(sorted(entries, key=lambda entry: entry[:2]), kernels)
 
@@ -118,7 +118,7 @@ def _microseconds(event: Mapping[str, Any], key: str, number: int, path: str) ->
     except (KeyError, TypeError, ValueError):
         value = -1.0
     if not 0 <= value < 1e18:
-        raise InputError(f"{path}: event {number} has no {key} of zero or more µs: record it again")
+        raise InputError("profile.no_time", path=path, number=number, key=key)
     return value
 
 
@@ -140,17 +140,17 @@ def _of_table(text: str, path: str) -> Iterator[Recorded]:
     lines = text.splitlines()
     rules = [i for i, line in enumerate(lines) if line.strip() and set(line.strip()) <= {"-", " "} and "--" in line]
     if len(rules) < 2:
-        raise InputError(f"{path}: this is neither a trace nor a table of torch.profiler: give one of them")
+        raise InputError("profile.neither", path=path)
     columns = [match.span() for match in _COLUMN.finditer(lines[rules[0]])]
     head = _cells(lines[rules[0] + 1], columns)
     total = next((name for name in ("CUDA total", "Device total") if name in head), None)
     if total is None or "# of Calls" not in head:
-        raise InputError(f"{path}: the table has no columns `CUDA total` and `# of Calls`: profile a GPU")
+        raise InputError("profile.columns", path=path)
     for number, line in enumerate(lines[rules[1] + 1 : rules[2] if len(rules) > 2 else None], rules[1] + 2):
         row = dict(zip(head, _cells(line, columns), strict=True))
         where = f"{path}, line {number}"
         if not row["# of Calls"].isdigit() or int(row["# of Calls"]) < 1:
-            raise InputError(f"{where}: {row['# of Calls'][:20]!r} is no number of calls: give the table as printed")
+            raise InputError("profile.calls", where=where, calls=row["# of Calls"])
         try:
             shapes = str(_shapes(json.loads(row.get("Input Shapes") or "[]")))
         except ValueError:
@@ -173,5 +173,5 @@ def _averages(rows: Iterable[Recorded], path: str) -> Times:
             seconds, count = sums[row.name][key]
             sums[row.name][key] = seconds + row.seconds, count + row.calls
     if not sums:
-        raise InputError(f"{path}: it has none of PyTorch's operations: record it with ProfilerActivity.CPU too")
+        raise InputError("profile.no_operations", path=path)
     return {name: {key: s / n for key, (s, n) in by.items()} for name, by in sums.items()}

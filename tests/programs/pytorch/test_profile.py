@@ -87,10 +87,10 @@ def test_a_table_of_averages_says_it_too(tmp_path):
 CPU = [e for e in TRACE if e.get("cat") == "cpu_op"]
 BAD = {
     "": "neither a trace nor a table",
-    "{": "no JSON",
+    "{": "not JSON",
     '{"a": 1}': "no traceEvents",
-    "[" * 100_000: "no JSON",
-    json.dumps(CPU): "no kernels of a GPU",
+    "[" * 100_000: "not JSON",
+    json.dumps(CPU): "no GPU kernels",
     json.dumps(launched(1, 0, 5)): "none of PyTorch's operations",
     json.dumps([event("kernel", "gemm", 0, "long")]): "event 0 has no dur",
     json.dumps([event("kernel", "gemm", -4, 1)]): "event 0 has no ts",
