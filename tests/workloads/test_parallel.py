@@ -232,7 +232,6 @@ def test_replicas_of_a_stage_sum_its_gradients():
 
 
 @given(st.sampled_from([*PIPELINES]), st.integers(1, 9), st.integers(1, 12), st.integers(1, 4), st.data())
-@settings(max_examples=80)
 def test_every_micro_batch_goes_forward_then_back(schedule, stages, micros, chunks, data):
     stage, pipeline = data.draw(st.integers(0, stages - 1)), PIPELINES[schedule]
     chunks = chunks if pipeline.chunks else 1
