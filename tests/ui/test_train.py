@@ -15,6 +15,7 @@ from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
+from tests.tables import each_row
 from tests.ui.visited import change_state
 from ui.charts import gaps
 from ui.charts.training import buffer, columns, timeline
@@ -51,7 +52,7 @@ SMALL = {"zero": {"model": "gpt2"}, "fsdp": {"model": "gpt2"}}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(WORKLOADS))
+@each_row("name", list(WORKLOADS))
 def test_every_workload_is_drawn(name):
     at = page(workload=name, **SMALL.get(name, {}))
     assert not at.error, [e.value for e in at.error]
