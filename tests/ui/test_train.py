@@ -15,6 +15,7 @@ from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
+from tests.ui.visited import change_state
 from ui.charts import gaps
 from ui.charts.training import buffer, columns, timeline
 from ui.state import state
@@ -248,7 +249,7 @@ def test_blocks_have_their_true_widths():
 
 def test_a_program_s_result_stays_until_it_is_closed():
     at = page()
-    at.session_state["program"] = RESULT.read_text(encoding="utf-8"), "result.json"
+    change_state(at, TrainState, program=(RESULT.read_text(encoding="utf-8"), "result.json"))
     at.run()
     assert [title.value for title in at.title] == [catalogue("en")["train.name.program"]]
     assert "all_reduce" in pictures(at)[0]
