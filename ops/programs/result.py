@@ -24,7 +24,12 @@ LONGEST = 200
 """Characters of a name."""
 MOST = 1_000_000
 """Rows of each list."""
-KINDS: dict[Any, Message] = {kind: Message(f"result.{kind.__name__}") for kind in (dict, list, str, bool)}
+KINDS: dict[Any, Message] = {
+    dict: Message("result.dict"),
+    list: Message("result.list"),
+    str: Message("result.str"),
+    bool: Message("result.bool"),
+}
 """What refusals call a type."""
 Value = TypeVar("Value")
 
