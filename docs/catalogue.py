@@ -1,6 +1,5 @@
 """The list of algorithms as a page; `python -m docs` writes it."""
 
-import re
 import sys
 from collections.abc import Iterator
 
@@ -104,7 +103,7 @@ def _number(value: float) -> str:
 def _limits(algorithm: Algorithm) -> str:
     """Why some numbers of ranks up to 33 cannot be done, the numbers themselves left out."""
     reasons = [algorithm.refuse(n, **algorithm.defaults) for n in range(2, 34)]
-    limits = sorted({re.sub(r",? (which|not) .*|, not \d+$", "", reason) for reason in reasons if reason})
+    limits = sorted({str(reason).partition(", ")[0] for reason in reasons if reason})
     return "; ".join(limits) or "any number"
 
 

@@ -18,7 +18,7 @@ def striped(entry: Algorithm, orders: tuple[tuple[int, ...], ...], *, root: int 
     """
     n = len(orders[0])
     if any(sorted(order) != list(range(n)) for order in orders):
-        raise InputError(f"{entry.name}: an order names every rank once: give permutations of 0..{n - 1}")
+        raise InputError("channels.order", entry=entry.name, last=n - 1)
     values = entry.settle(n, **settings)
     pieces, units, count = entry.cut(n, values), entry.collective.units(n), len(orders)
     rooted = {"root": 0} if entry.collective.rooted else {}

@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sim.errors import Message
 from sim.parameters import Bounds
 from sim.schedule import NOTHING
 from sim.topology import Ints
@@ -70,9 +71,9 @@ def node_size(n: int, group: int) -> int:
     return group or max(g for g in range(1, 9) if n % g == 0)
 
 
-def whole_nodes(n: int, *, group: int, **_: Any) -> str | None:
+def whole_nodes(n: int, *, group: int, **_: Any) -> Message | None:
     """A refusal for algorithms that need equal nodes."""
-    return None if n % node_size(n, group) == 0 else f"needs nodes of {group} ranks, which do not make up {n}"
+    return None if n % node_size(n, group) == 0 else Message("ranks.nodes", size=group, n=n)
 
 
 def socket_size(n: int, group: int, sockets: int) -> int:
@@ -85,11 +86,11 @@ def socket_size(n: int, group: int, sockets: int) -> int:
     return g // (sockets or (2 if g % 2 == 0 and g > 2 else 1))
 
 
-def whole_sockets(n: int, *, group: int, sockets: int, **_: Any) -> str | None:
+def whole_sockets(n: int, *, group: int, sockets: int, **_: Any) -> Message | None:
     """A refusal for algorithms that need equal nodes of equal sockets."""
     g = node_size(n, group)
     if n % g == 0 and sockets and g % sockets:
-        return f"needs nodes of {sockets} equal sockets, which {g} of {n} ranks do not make up"
+        return Message("ranks.sockets", sockets=sockets, g=g, n=n)
     return whole_nodes(n, group=group)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ops.collectives import COLLECTIVES, Collective
-from sim.errors import InputError, expect_kind, nearest_first
+from sim.errors import InputError, Message, expect_kind, nearest_first
 from sim.parameters import Parameter, bind, parameters, summary
 from sim.registry import AdditionError, Registry, shown
 from sim.schedule import Schedule, Steps, in_rank_order, unroll
@@ -27,18 +27,18 @@ class Cost(NamedTuple):
     gammas: float = 0.0
 
 
-Refusal = Callable[..., str | None]
+Refusal = Callable[..., Message | str | None]
 """(n, **params) to None, or to the reason why this number of ranks cannot be done."""
 
 
-def power_of_two(n: int, **_: Any) -> str | None:
+def power_of_two(n: int, **_: Any) -> Message | None:
     """For algorithms whose peers are r xor 2^k."""
-    return None if n & (n - 1) == 0 else f"needs a power of two of ranks, not {n}"
+    return None if n & (n - 1) == 0 else Message("ranks.power_of_two", n=n)
 
 
-def even(n: int, **_: Any) -> str | None:
+def even(n: int, **_: Any) -> Message | None:
     """For algorithms that pair ranks."""
-    return None if n % 2 == 0 else f"needs an even number of ranks, not {n}"
+    return None if n % 2 == 0 else Message("ranks.even", n=n)
 
 
 @dataclass(frozen=True)
@@ -156,19 +156,19 @@ class Algorithm:
         """How many slots a unit block is cut into, with all parameters there are."""
         pieces = self.pieces(n, **values) if self.pieces else 1
         if not isinstance(pieces, int | np.integer) or pieces < 1:
-            raise AdditionError(f"{_place(self.steps)}: pieces is {pieces!r} for {n} ranks: give 1 or more")
+            raise AdditionError("addition.pieces", place=_place(self.steps), pieces=pieces, n=n)
         return int(pieces)
 
     def settle(self, n: int, *, root: int = 0, **arguments: Any) -> dict[str, Any]:
         """All parameters with their defaults, checked. Raises InputError."""
         if n < 2:
-            raise InputError(f"{self.name} needs at least 2 ranks, not {n}: add ranks")
+            raise InputError("ranks.at_least_two", name=self.name, n=n)
         if not 0 <= root < n:
-            raise InputError(f"{self.name}: root {root} is not among ranks 0..{n - 1}: choose one of them")
+            raise InputError("root.unknown", name=self.name, root=root, last=n - 1)
         values = self.defaults | bind(self.steps, arguments, self.name, skip=("n", "root"))
         reason = self.refuse(n, **values)
         if reason:
-            raise InputError(f"{self.name} {reason}: choose another number of ranks or another algorithm")
+            raise InputError("ranks.reason", name=self.name, reason=reason)
         return values
 
 
@@ -249,10 +249,9 @@ class _Algorithms(Registry[Algorithm]):
         if not names:
             alone = sorted(other for other in algorithms if other.partition(".")[2] == name)
             if alone:
-                raise InputError(f"{name!r} is an algorithm of a collective: write which, {', '.join(alone)}")
-            raise InputError(f"no collective is called {collective[:40]!r}: choose from {', '.join(COLLECTIVES)}")
-        choices = ", ".join(nearest_first(name, names))
-        raise InputError(f"no algorithm is called {name[:60]!r}: choose from {choices}")
+                raise InputError("algorithm.which", name=name, choices=alone)
+            raise InputError("collective.unknown", collective=collective, choices=COLLECTIVES)
+        raise InputError("algorithm.unknown", name=name, choices=nearest_first(name, names))
 
     def distinct(self) -> list[Algorithm]:
         """Those that are no other's form for blocks of unequal size."""
@@ -270,13 +269,17 @@ class _Algorithms(Registry[Algorithm]):
         named = {i.casefold(): entry.as_run_by(library, i) for entry, i in numbers}
         algorithm = next((named[word] for _, word in spelled if word in named), None)
         if algorithm is None:
-            able = ", ".join(sorted({entry.collective.name for entry, _ in numbered}))
+            able = sorted({entry.collective.name for entry, _ in numbered})
             apart = [(entry, i.removeprefix("block ")) for entry, i in numbers if i.startswith("block ")]
             own = apart if collective == "reduce_scatter_block" and apart else numbers
             own.sort(key=lambda row: (len(row[1]), row[1]))
-            choices = ", ".join(f"{i} ({entry.name})" for entry, i in own)
-            mend = f"choose from {choices}" if numbers else f"{library} is known here for {able}"
-            raise InputError(f"{library} has no {collective[:40]} algorithm {number[:40]!r}: {mend}")
+            choices = [f"{i} ({entry.name})" for entry, i in own]
+            mend = (
+                Message("choose.from", names=choices)
+                if numbers
+                else Message("library.for", library=library, names=able)
+            )
+            raise InputError("library.no_algorithm", library=library, collective=collective, number=number, remedy=mend)
         return algorithm
 
     def libraries(self) -> list[str]:
@@ -287,7 +290,7 @@ class _Algorithms(Registry[Algorithm]):
         """A library's algorithms with its own numbers or names for them. Raises InputError for one unknown."""
         entries = [(a, a.ids[library].split(", ")) for a in self.values() if library in a.ids]
         if not entries:
-            raise InputError(f"no library is called {library[:40]!r}: choose from {', '.join(self.libraries())}")
+            raise InputError("library.unknown", library=library, choices=self.libraries())
         return entries
 
 
@@ -384,9 +387,8 @@ def _check_collectives(steps: Callable[..., Steps], collectives: tuple[object, .
     """Raise AdditionError where something else stands for the collectives that an algorithm serves, or nothing."""
     strange = [what for what in collectives if not isinstance(what, Collective)]
     if strange or not collectives:
-        said = repr(strange[0]) if strange and strange[0] is not steps else "none"
-        some = "one of ops.collectives, as in @algorithm(allreduce)"
-        raise AdditionError(f"{_place(steps)}: the collective it serves is {said}: give {some}")
+        said = repr(strange[0]) if strange and strange[0] is not steps else Message("none")
+        raise AdditionError("addition.collective", place=_place(steps), value=said)
 
 
 def _check_functions(steps: Callable[..., Steps], functions: Mapping[str, object]) -> None:
@@ -395,16 +397,18 @@ def _check_functions(steps: Callable[..., Steps], functions: Mapping[str, object
         if what is None:
             continue
         if not callable(what):
-            raise AdditionError(f"{_place(steps)}: {word}={what!r} is no function of n and the parameters: give one")
+            raise AdditionError("addition.no_function", place=_place(steps), word=word, value=repr(what))
         code = getattr(what, "__code__", None)
         if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
             continue
         taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         missing = [name for name in parameters(steps, skip=("n", "root")) if name not in taken]
         if missing:
-            mend = f"write {word}=lambda n, *, {', '.join(missing)}: …, or **_ for those that make no difference"
-            raise AdditionError(f"{_place(steps)}: {word} does not take its parameter {missing[0]}: {mend}")
+            raise AdditionError(
+                "addition.parameter", place=_place(steps), word=word, parameter=missing[0], names=missing
+            )
 
 
-def _place(steps: Callable[..., Steps]) -> str:
-    return f"{shown(inspect.unwrap(steps).__code__.co_filename)}: algorithm {steps.__name__}"
+def _place(steps: Callable[..., Steps]) -> Message:
+    file = shown(inspect.unwrap(steps).__code__.co_filename)
+    return Message("addition.place", file=file, what=Message("algorithm"), name=steps.__name__)

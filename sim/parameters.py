@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from sim.base.numbers import real, whole
 from sim.base.size import LARGEST as MOST_EVER
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.units import Unit, exact_bandwidth, exact_size, exact_time, parse_bandwidth, parse_size, parse_time
 
 
@@ -90,28 +90,28 @@ class Parameter:
         return EXACT.get(self.kind, str)(value)
 
     @property
-    def flaw(self) -> str:
-        """What is wrong with its bounds or its default, which no one would notice before it is used; empty if nothing.
+    def flaw(self) -> Message | None:
+        """What is wrong with its bounds or its default, which no one would notice before it is used; None if nothing.
 
         >>> Parameter("lanes", "int", "8").flaw, Parameter("lanes", "int", 8, 16, 2).flaw
         ("has the default '8', which is no int: give one", 'has the bounds 16..2: give the smaller one first')
         """
         if self.high < self.low:
-            return f"has the bounds {self._written(self.low)}..{self._written(self.high)}: give the smaller one first"
+            return Message("flaw.bounds", low=self._written(self.low), high=self._written(self.high))
         if self.default is None:
-            return ""
+            return None
         kinds = {"int": int, "bool": bool, "str": str, "dims": tuple}.get(self.kind, (float, int))
         if not isinstance(self.default, kinds) or (isinstance(self.default, bool) and self.kind != "bool"):
-            return f"has the default {self.default!r}, which is no {self.kind}: give one"
+            return Message("flaw.default", value=repr(self.default), kind=self.kind)
         try:
-            self.check(self.default, "its default")
+            self.check(self.default, Message("its default"))
         except InputError as error:
-            return f"cannot have its default: {error}"
-        return ""
+            return Message("flaw.refused", error=error)
+        return None
 
-    def parse(self, text: str, owner: str) -> Any:
+    def parse(self, text: str, owner: str | Message) -> Any:
         """The value a person typed. Raises InputError naming owner, parameter and the mend."""
-        what = f"{owner}: {self.name}"
+        what = Message("at.place", place=owner, what=self.name)
         match self.kind:
             case "bandwidth":
                 return self.check(_rate(text, what), owner)
@@ -125,43 +125,41 @@ class Parameter:
                 return tuple(_whole(part, what) for part in text.split("x"))
             case "bool":
                 if text.lower() not in ("yes", "no", "true", "false", "1", "0"):
-                    raise InputError(f"{what}={text[:40]!r} is neither yes nor no: write yes or no")
+                    raise InputError("parameter.yes_no", what=what, text=text)
                 return text.lower() in ("yes", "true", "1")
             case "float":
                 return self.check(_finite(text, what), owner)
             case _:
                 return self.check(text, owner)
 
-    def check(self, value: Any, owner: str) -> Any:
+    def check(self, value: Any, owner: str | Message) -> Any:
         """The value itself when it is within bounds; InputError otherwise."""
         if self.high and not self.low <= value <= self.high:
             said, low, high = map(self._written, (value, self.low, self.high))
-            raise InputError(f"{owner}: {self.name}={said} is outside {low}..{high}: choose one inside")
+            raise InputError("parameter.range", owner=owner, name=self.name, value=said, low=low, high=high)
         if self.words and value not in self.words:
-            raise InputError(
-                f"{owner}: {self.name}={str(value)[:40]!r} is unknown: choose from {', '.join(self.words)}"
-            )
+            raise InputError("parameter.choice", owner=owner, name=self.name, value=str(value), choices=self.words)
         return value
 
 
-def _rate(text: str, what: str) -> float:
+def _rate(text: str, what: Message) -> float:
     rate = parse_bandwidth(text, what)
     if rate < LEAST_BARE_RATE and text.strip()[-1] in "0123456789.":
-        raise InputError(f"{what}={text[:40]} has no unit and would be {rate:g} B/s: write it like 25GBps")
+        raise InputError("parameter.no_unit", what=what, text=text, rate=rate)
     return rate
 
 
-def _whole(text: str, what: str) -> int:
+def _whole(text: str, what: Message) -> int:
     value = whole(text)
     if value is None or abs(value) >= LARGEST:
-        raise InputError(f"{what}={text[:40]!r} is not a whole number: write one like 8")
+        raise InputError("parameter.whole", what=what, text=text)
     return value
 
 
-def _finite(text: str, what: str) -> float:
+def _finite(text: str, what: Message) -> float:
     value = real(text)
     if value is None:
-        raise InputError(f"{what}={text[:40]!r} is not a finite number: write one like 0.5")
+        raise InputError("parameter.number", what=what, text=text)
     return value
 
 
@@ -273,8 +271,8 @@ def bind(
     for name, value in arguments.items():
         if name not in accepted:
             if not accepted:
-                raise InputError(f"{owner} has no parameter {name[:40]!r}: it takes none")
-            raise InputError(f"{owner} has no parameter {name[:40]!r}: it takes {', '.join(accepted)}")
+                raise InputError("parameter.none", owner=owner, name=name)
+            raise InputError("parameter.unknown", owner=owner, name=name, choices=accepted)
         parameter = accepted[name]
         values[name] = parameter.parse(value, owner) if isinstance(value, str) else parameter.check(value, owner)
     return values
@@ -328,8 +326,8 @@ def parse_assignments(pairs: list[str], owner: str) -> dict[str, str]:
     for pair in pairs:
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not key or not value:
-            raise InputError(f"{owner}: {pair[:40]!r} is not key=value: write it like ranks=8")
+            raise InputError("parameter.pair", owner=owner, pair=pair)
         if key in assignments:
-            raise InputError(f"{owner}: {key} is given twice: keep one")
+            raise InputError("parameter.twice", owner=owner, name=key)
         assignments[key] = unquote(value)
     return assignments

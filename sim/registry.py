@@ -14,15 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from sim.errors import InputError, expect_kind, nearest_first
+from sim.errors import InputError, Message, expect_kind, nearest_first
 from sim.parameters import KINDS, Parameter, about, parameters, summary
 from sim.units import fmt_object
 
 Entry = TypeVar("Entry")
 Returned = TypeVar("Returned")
 ROOT = Path(__file__).resolve().parents[1]
-MEND = "mend the file or take it away"
-"""How a sentence about a file's own fault ends. Of the files that are the project's own nobody should ever read it."""
 PACKAGES: set[str] = set()
 """Those whose modules are additions: what a list is made of."""
 SHOWN = 5
@@ -79,7 +77,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             self._entries = {name: self._entries[name] for name in whole}
             if isinstance(error, AdditionError):
                 raise
-            raise AdditionError(f"{_where(error, module)}: {MEND}") from error
+            raise AdditionError("at.place", place=_where(error, module), what=Message("addition.remedy")) from error
 
     def _complete(self) -> None:
         """Called once when all modules have registered what they have."""
@@ -87,8 +85,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     def add(self, name: str, entry: Entry) -> None:
         """Register an entry. Raises AdditionError for a name that is taken and for an entry that says too little."""
         if name in self._entries:
-            files = " and ".join(filter(None, map(self._file, (self._entries[name], entry))))
-            raise AdditionError(f"{files}: two {self._what}s are called {name}: rename one")
+            files = [*filter(None, map(self._file, (self._entries[name], entry)))]
+            raise AdditionError("addition.name_twice", files=files, what=Message(self._what), name=name)
         self._check(name, entry)
         self._entries[name] = entry
 
@@ -96,25 +94,27 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         function = self._function(entry) if self._function else None
         if function is None:
             return
-        place = f"{self._file(entry)}: {self._what} {name}"
+        place = Message("addition.place", file=self._file(entry), what=Message(self._what), name=name)
         if not summary(function):
-            raise AdditionError(f"{place} has no docstring: say in its first line what it is")
+            raise AdditionError("addition.docstring", place=place)
         arguments = tuple(inspect.signature(function).parameters)
         if arguments[: len(self._leading)] != self._leading:
-            takes = ", ".join(arguments) or "nothing"
-            raise AdditionError(f"{place} takes {takes}: its first argument is {', '.join(self._leading)}")
+            takes = arguments or Message("nothing")
+            raise AdditionError("addition.takes", place=place, takes=takes, first=self._leading)
         try:
             listed = parameters(function, skip=self._leading).values()
         except Exception as error:
-            raise AdditionError(f"{place} has an annotation that cannot be used ({error}): correct it") from error
+            raise AdditionError("addition.annotation", place=place, error=error) from error
         for parameter in listed:
             if parameter.kind not in KINDS:
-                able = "int, float, str, bool, Bandwidth, Time or Size"
+                able = Message("addition.kinds")
                 raise AdditionError(
-                    f"{place}: parameter {parameter.name} is a {parameter.kind}: annotate it with {able}"
+                    "addition.parameter_kind", place=place, parameter=parameter.name, kind=parameter.kind, able=able
                 )
             if parameter.flaw:
-                raise AdditionError(f"{place}: parameter {parameter.name} {parameter.flaw}")
+                raise AdditionError(
+                    "addition.parameter_flaw", place=place, parameter=parameter.name, flaw=parameter.flaw
+                )
 
     def __repr__(self) -> str:
         names = list(self)
@@ -162,8 +162,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         entries = self._all()
         if not isinstance(name, str) or name not in entries:
             expect_kind(name, str, f"the name of a {self._what}", "give a text")
-            names = ", ".join(nearest_first(name, sorted(entries)))
-            raise InputError(f"no {self._what} is called {name[:40]!r}: choose from {names}")
+            choices = nearest_first(name, sorted(entries))
+            raise InputError("thing.unknown", what=Message(self._what), name=name, choices=choices)
         return entries[name]
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -194,8 +194,8 @@ def returned(function: Callable[..., Any], answer: object, kind: type[Returned])
     if isinstance(answer, kind):
         return answer
     code = inspect.unwrap(function).__code__
-    came, due = "nothing" if answer is None else type(answer).__name__, kind.__name__
-    raise AdditionError(f"{shown(code.co_filename)}: {code.co_name} returns {came}, not {due}: mend its `return`")
+    came, due = Message("nothing") if answer is None else type(answer).__name__, kind.__name__
+    raise AdditionError("addition.returns", file=shown(code.co_filename), function=code.co_name, value=came, due=due)
 
 
 def addition_fault(error: BaseException) -> AdditionError | None:
@@ -209,7 +209,7 @@ def addition_fault(error: BaseException) -> AdditionError | None:
         frames = _own_frames(first)
         for module, line in reversed(frames):
             if _is_addition(module) and (line is frames[-1][1] or not module.startswith(THROUGH)):
-                return AdditionError(f"{_line(line, first)}: {MEND}")
+                return AdditionError("at.place", place=_line(line, first), what=Message("addition.remedy"))
         first = first.__cause__
     return None
 

@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, NamedTuple
 
 from sim.base.numbers import with_unit
-from sim.errors import InputError, expect_kind
+from sim.errors import InputError, Message, expect_kind
 
 WHOLE = 2.0**53
 KB, MB, GB, TB = 1e3, 1e6, 1e9, 1e12
@@ -49,23 +49,17 @@ _BINARY = {"ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40, "pi": 2.0
 _TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 
 
-def _split(text: str, what: str, example: str) -> tuple[Decimal, str]:
-    expect_kind(text, str, what, f"write it as a text, like '{example}'")
+def _split(text: str, what: str | Message, example: str) -> tuple[Decimal, str]:
+    expect_kind(text, str, str(what), f"write it as a text, like '{example}'")
     parts = with_unit(text)
     if parts is None:
-        raise InputError(f"{what} {_quote(text)} is not a number with a unit: write it like {example}")
+        raise InputError("unit.no_number", what=what, text=text, example=example)
     if not parts[0].is_finite():
-        raise InputError(f"{what} {_quote(text)} is not a finite number: write it like {example}")
+        raise InputError("unit.not_finite", what=what, text=text, example=example)
     return parts
 
 
-def _quote(text: str, most: int = 40) -> str:
-    """A text between quotes, escaped, and cut where that is long."""
-    quoted = repr(text)
-    return quoted if len(quoted) <= most + 2 else f"{quoted[: most - 2]}...{quoted[-1]}"
-
-
-def parse_size(text: str, what: str = "size", least: int = 1) -> int:
+def parse_size(text: str, what: str | Message = "size", least: int = 1) -> int:
     """Bytes from `64MiB`, `1GB` or `8192`; InputError when it is not a whole number of bytes >= `least`.
 
     >>> parse_size("0B", "block", least=0), parse_size("1KiB")
@@ -75,27 +69,23 @@ def parse_size(text: str, what: str = "size", least: int = 1) -> int:
     prefix = unit.removesuffix("B").removesuffix("b").lower()
     scale = _BINARY.get(prefix) or _SCALES.get(prefix)
     if scale is None or unit.endswith("b"):
-        raise InputError(
-            f"{what} {_quote(text)} has an unknown unit {_quote(unit, 20)}: use B, KB, KiB, MB, MiB, GB, GiB"
-        )
+        raise InputError("unit.size", what=what, text=text, unit=unit)
     size = value * Decimal(scale)  # exact: in binary 1.001 x 1000 is no whole number
     if size < least or size != size.to_integral_value():
-        raise InputError(
-            f"{what} {_quote(text)} is not a whole number of bytes of {least} or more: write it like 64MiB"
-        )
+        raise InputError("unit.size_whole", what=what, text=text, least=least)
     if size > LARGEST_SIZE:
-        raise InputError(f"{what} {_quote(text)} is beyond 1PiB, the largest size simulated: use a smaller one")
+        raise InputError("unit.size_large", what=what, text=text)
     return int(size)
 
 
-def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
+def parse_bandwidth(text: str, what: str | Message = "bandwidth") -> float:
     """Read a bandwidth.
 
     Parameters
     ----------
     text : str
         A number with a unit, like `25GBps`, `25GB/s` or `200Gbps`, or a bare number of bytes per second.
-    what : str
+    what : str or Message
         What messages call it.
 
     Returns
@@ -119,26 +109,26 @@ def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
     prefix = base.removesuffix("bit").removesuffix("b").removesuffix("B").lower()
     scale = _BINARY.get(prefix) or _SCALES.get(prefix)
     if scale is None or (unit and base == unit):
-        raise InputError(f"{what} {_quote(text)} has an unknown unit {_quote(unit, 20)}: use GBps, GiBps or Gbps")
+        raise InputError("unit.bandwidth", what=what, text=text, unit=unit)
     rate = float(value) * scale / (8 if bits else 1)
     if rate <= 0:
-        raise InputError(f"{what} {_quote(text)} is not above zero: write it like 25GBps")
+        raise InputError("unit.bandwidth_positive", what=what, text=text)
     if not 1 <= rate <= LARGEST_BANDWIDTH:
-        raise InputError(f"{what} {_quote(text)} is not between 1 B/s and 1 EB/s: write it like 25GBps")
+        raise InputError("unit.bandwidth_range", what=what, text=text)
     return rate
 
 
-def parse_time(text: str, what: str = "time") -> float:
+def parse_time(text: str, what: str | Message = "time") -> float:
     """Seconds from `1.5us`, `2ms` or a bare number of seconds; InputError unless 0 to 10^6."""
     value, unit = _split(text, what, "1.5us")
     scale = _TIMES.get(unit or "s")
     if scale is None:
-        raise InputError(f"{what} {_quote(text)} has an unknown unit {_quote(unit, 20)}: use s, ms, us or ns")
+        raise InputError("unit.time", what=what, text=text, unit=unit)
     if value < 0:
-        raise InputError(f"{what} {_quote(text)} is negative: write it like 1.5us")
+        raise InputError("unit.time_negative", what=what, text=text)
     seconds = float(value) * scale
     if seconds > LARGEST_TIME:
-        raise InputError(f"{what} {_quote(text)} is beyond 1e6 seconds: write it like 1.5us")
+        raise InputError("unit.time_large", what=what, text=text)
     return seconds
 
 

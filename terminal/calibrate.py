@@ -38,7 +38,7 @@ def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: st
     judged on every table of the same system.
     """
     if not files:
-        raise InputError("nothing to fit is given: name files with measurements of one family of machines")
+        raise InputError("calibrate.nothing")
     tables = [table for file in files for table in read_file(file)]
     if not machine and all(map(is_mpi, tables)):
         return _mpi(tables, output)
@@ -46,7 +46,7 @@ def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: st
     machines = {machine_word(sample.topology) for sample in samples}
     if len(machines) != 1:
         several = " and ".join(sorted(machines)) or f"none with up to {MOST_RANKS} ranks"
-        raise InputError(f"these tables are of {several}: give tables of one family, or add --machine")
+        raise InputError("calibrate.several", families=several)
     fitted = fit(
         samples, progress=lambda text: click.echo(text, err=True), start=pace_of(samples[0].topology)
     )  # it takes minutes

@@ -23,9 +23,9 @@ def compare(plan: Plan, algorithms: tuple[str, ...]) -> Answer:
     """Which of several algorithms is fastest here, from which size on, and why; on several networks too."""
     plans = [replace(plan, against=""), *plan.others()]
     if len(algorithms) * len(plans) < 2 or not algorithms:
-        raise InputError("nothing to compare is given: name two algorithms or more, like allreduce.ring allreduce.nvls")
+        raise InputError("compare.no_algorithms")
     if len(set(algorithms)) < len(algorithms):
-        raise InputError("an algorithm is given twice: name each once, or give one of them other parameters")
+        raise InputError("compare.algorithm_twice")
     rows: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
     for each in plans:

@@ -46,9 +46,9 @@ def dashboard(port: int, hosts: tuple[str, ...], origins: tuple[str, ...], furth
     """
     for origin in origins:
         if not is_origin(origin):
-            raise InputError(f"--embed-from {origin[:80]!r} is no origin: write it like https://course.example.org")
+            raise InputError("option.embed_from", origin=origin)
     if not 1 <= port <= LARGEST_PORT:
-        raise InputError(f"--port {port}: ports go from 1 to {LARGEST_PORT}")
+        raise InputError("option.port", port=port, most=LARGEST_PORT)
     os.environ.update(click.get_current_context().find_root().meta[LIMITS])
     os.environ.update({HOSTS: " ".join(hosts), EMBED_FROM: " ".join(origins)})
     server = [sys.executable, "-P", "-m", "streamlit", "run", str(APP), "--server.port", str(port), *further]

@@ -45,11 +45,11 @@ Exported = Callable[[Plan, str, dict[str, str]], tuple[str, str]]
 
 def _machine(plan: Plan, format_name: str, options: dict[str, str]) -> tuple[str, str]:
     if plan.algorithm or plan.schedule or plan.python:
-        raise InputError(f"{format_name} holds machines, not schedules: leave out the algorithm, or choose msccl_xml")
+        raise InputError("export.machines", format=format_name)
     if plan.ranks or plan.root or plan.settings:
-        raise InputError("--ranks, --root and --set are for schedules: a machine is written whole, leave them out")
+        raise InputError("export.schedule_options")
     if not (plan.machine or plan.capture):
-        raise InputError("a machine must be given once: add either --machine NAME or the file of a topology")
+        raise InputError("option.machine_once")
     machine = plan.topology()
     return machine.name, write_topology(machine, format_name, **options)
 
@@ -57,7 +57,7 @@ def _machine(plan: Plan, format_name: str, options: dict[str, str]) -> tuple[str
 def _schedule(plan: Plan, format_name: str, options: dict[str, str]) -> tuple[str, str]:
     machine = plan.topology() if plan.machine or plan.capture else None
     if machine is not None and not (plan.algorithm or plan.schedule or plan.python):
-        raise InputError(f"{format_name} holds schedules, not machines: name an algorithm, or choose ringside_yaml")
+        raise InputError("export.schedules", format=format_name)
     work = plan.work(machine)
     refuse_needless(plan, work)
     return work.name, write_schedule(work.schedule, format_name, machine=machine, **options)
@@ -72,7 +72,5 @@ def _writer(word: str) -> tuple[str, Exported]:
     names = [part] if part in writers else [name for name in writers if part in name.split("_")]
     if len(names) == 1:
         return names[0], writers[names[0]]
-    raise InputError(
-        f"--to {word[:40]!r} is {'several written formats' if names else 'no format that is written'}: choose from"
-        f" {', '.join(machines)} for machines, {', '.join(schedules)} for schedules"
-    )
+    why = "export.several" if names else "export.unknown"
+    raise InputError(why, word=word, machines=machines, schedules=schedules)

@@ -39,13 +39,13 @@ def ladder(task: str | None, file: str | None, best: str | None) -> Answer:
     """
     if task is None:
         if best is not None:
-            raise InputError("--best writes the best schedule of one task: name it")
+            raise InputError("exercises.best_of_one")
         return _listed()
     entry = TASKS[task]
     if file is None:
         return _described(entry, best)
     if best is not None:
-        raise InputError(f"--best writes a file, and {file} is one to judge: leave out either")
+        raise InputError("exercises.best_or_file", file=file)
     result = entry.judge(_schedule(file, entry))
     verdict = result.verdict
     data = facts(entry) | {
@@ -103,7 +103,7 @@ def _described(entry: LadderTask, best: str | None) -> Answer:
     if best is not None:
         write = WRITERS.get(Path(best).suffix)
         if write is None:
-            raise InputError(f"{best} has none of the endings {', '.join(WRITERS)}: choose one of them")
+            raise InputError("file.ending_none", file=best, choices=WRITERS)
         write_whole(best, write(entry))
         data["file"] = rows["file"] = best
     return Answer(DONE, data, "\n".join([entry.goal, *(f"  {key:8} {value}" for key, value in rows.items())]))

@@ -106,12 +106,12 @@ def list_(what: str | None, library: str | None) -> Answer:
     """
     if library is not None:
         if what not in (None, "algorithms"):
-            raise InputError(f"--library chooses among algorithms, not {what}: leave one of them out")
+            raise InputError("list.library", what=what)
         return _of_library(library)
     if what == "troubles":
-        raise InputError("the list of troubles is called faults now: write list faults")
+        raise InputError("list.renamed", old="troubles", new="faults")
     if what is not None and what not in SECTIONS:
-        raise InputError(f"there is no list of {what[:40]!r}: choose from {', '.join(SECTIONS)}")
+        raise InputError("list.unknown", what=what, choices=SECTIONS)
     sections = {name: SECTIONS[name]() for name in ([what] if what else SECTIONS)}
     data = {name: [_as_data(entry) for entry in entries] for name, entries in sections.items()}
     blocks = [

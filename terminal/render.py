@@ -15,7 +15,7 @@ from terminal.shared.files import TO_WRITE, ending_of
 from terminal.shared.options import RUN, asks, carried_out
 from terminal.shared.progress import Bar
 from terminal.shared.types import LANGUAGE, NUMBER, TIME, WHOLE
-from ui.files import exports
+from ui.export import exports
 
 
 @command(kind=BatchCommand)
@@ -43,7 +43,7 @@ def render(plan: Plan, output: str, view: str, language: str, theme: str | None,
     """Write a run as a film, a picture, a page that plays offline, a trace or a schedule."""
     ending = ending_of(output, list(exports.EXPORTS))
     if drawn["dark"] and theme == "light":
-        raise InputError("--dark and --theme light are both given: keep one")
+        raise InputError("option.theme")
     drawn["dark"] = drawn["dark"] or theme == "dark"
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)
     shot.check(ending)

@@ -17,7 +17,7 @@ def scaling(grid: Grid, jobs: int, figure: str | None) -> Answer:
     rows = rows_of(grid, jobs)
     sizes = {row["size_bytes"] for row in rows}
     if len(sizes) > 1:
-        raise InputError(f"a curve over ranks is for one size, not {len(sizes)}: give one in --sizes")
+        raise InputError("option.one_size", count=len(sizes))
     curves = over_ranks(rows, machines=len(grid.machines) > 1)
     title = f"{where(grid.machines, dict(grid.vary))}, {fmt_size(max(sizes))}"
     draw(figure, lambda charts: charts.scaling(curves, title))

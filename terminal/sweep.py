@@ -23,6 +23,13 @@ from terminal.shared.progress import Bar
 @axes
 @click.option("--grid", "file", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each")
 @click.option(
+    "--workload",
+    "workloads",
+    multiple=True,
+    metavar="SPEC",
+    help="a training step, NAME[:key=value,…], see `list workloads`; --set gives values of its parameters; repeatable",
+)
+@click.option(
     "--fault",
     "fault",
     multiple=True,
@@ -37,6 +44,7 @@ from terminal.shared.progress import Bar
 def sweep(
     grid: Grid,
     file: str | None,
+    workloads: tuple[str, ...],
     fault: tuple[str, ...],
     seeds: str,
     output: str,
@@ -46,8 +54,8 @@ def sweep(
 ) -> Answer:
     """Run a whole grid of what-ifs into a Parquet table; started again, it goes on where it stopped."""
     if Path(output).suffix != ".parquet":
-        raise InputError(f"{output[:80]} does not end in .parquet: a sweep is a Parquet table")
-    grid = replace(grid, faults=fault, seeds=split(seeds))
+        raise InputError("sweep.output", file=output)
+    grid = replace(grid, workloads=workloads, faults=fault, seeds=split(seeds))
     grid = grid if file is None else _from_file(file, grid)
     done = swept(grid, Path(output), jobs=jobs, dask=dask, again=retry_failed, progress=Bar("cells"))
     data = {
@@ -57,7 +65,7 @@ def sweep(
         "cells": done.cells,
         "found_before": done.before,
         "failed": done.failed,
-        "damaged": [{"line": row.line, "why": row.why} for row in done.damaged],
+        "damaged": [{"line": row.line, "why": str(row.why)} for row in done.damaged],
     }
     lines = [f"{done.cells:,} cells are in {output}, {done.before:,} of them found before"]
     if done.table.num_rows > done.cells:
@@ -69,7 +77,7 @@ def sweep(
 def _from_file(file: str, beside: Grid) -> Grid:
     twice = [axis.name for axis in fields(Grid) if getattr(beside, axis.name)]
     if twice:
-        raise InputError(f"{file} holds the whole grid: write {', '.join(twice)} there")
+        raise InputError("sweep.in_file", file=file, options=twice)
     return read_grid(read_text(file, Expected("a grid")), file, machine_text)
 
 

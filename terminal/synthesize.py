@@ -51,7 +51,7 @@ def synthesize(plan: Plan, collective: str, seeds: int, output: str | None) -> A
     if output is not None:
         _ending(output)
     if not 1 <= seeds <= 1000:
-        raise InputError(f"--seeds {seeds} is not between 1 and 1000: 4 are enough for most")
+        raise InputError("option.seeds", seeds=seeds)
     result = searched_for(replace(plan, algorithm=collective), seeds=seeds, progress=Bar("schedules"))
     data = _facts(result)
     if output is not None:
@@ -82,13 +82,13 @@ def _facts(result: SearchResult) -> dict[str, Any]:
 
 
 def _ending(path: str) -> str:
-    from ui.files.exports import EXPORTS  # which load what draws
+    from ui.export.exports import EXPORTS  # which load what draws
 
     return ending_of(path, list(EXPORTS))
 
 
 def _write(path: str, result: SearchResult) -> None:
-    from ui.files.exports import render
+    from ui.export.exports import render
 
     best = result.best
     trace = execute(best.topology, best.work, best.size, history=True).trace

@@ -53,7 +53,7 @@ def validate(
     A FILE is output of nccl-tests or OSU, a CSV of named algorithms, or a folder of such files.
     """
     if not files:
-        raise InputError("nothing to compare with is given: name files with measurements")
+        raise InputError("compare.nothing")
     words = assignments(",".join(settings), "--set")
     nccl_options(words, "validate")
     rows: list[Compared] = []

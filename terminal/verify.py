@@ -50,7 +50,7 @@ def _is_algorithm(name: str) -> bool:
 def _judged(file: str, words: dict[str, Any]) -> Verdict:
     """The verdict on a file. Raises InputError when there is none or the options are wrong."""
     if any(words[name] is not None for name in ("library", "id", "root", "ranks")):
-        raise InputError(f"{file} says itself what it does: leave out --library, --algorithm-id, --root and --ranks")
+        raise InputError("option.file_says_all", file=file)
     text = schedule_text(file)
     try:
         recognise(text, file)

@@ -27,7 +27,7 @@ def why(plan: Plan, against: str | None) -> Answer:
     if against is not None:
         changes = differences(against)
         if len(changes) != 1:
-            raise InputError(f"--compare-to {against[:40]!r} is not one run: write it like machine=dgx_h100;size=1MiB")
+            raise InputError("option.compare_to", text=against)
         outcomes.append(carried_out(plan.changed(changes[0])))
     rows = [facts(outcome) | parts(outcome) for outcome in outcomes]
     data = rows[0] | ({"against": rows[1]} if against is not None else {})

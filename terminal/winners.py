@@ -49,10 +49,10 @@ def _whole(grid: Grid) -> Grid:
 
 def _kept(file: str, grid: Grid) -> list[Row]:
     if any(getattr(grid, axis.name) for axis in fields(Grid)):
-        raise InputError(f"{file} has its own algorithms, machines, networks, sizes and ranks: leave those out")
+        raise InputError("winners.file_has", file=file)
     rows: list[Row] = read_table(Path(file)).select(SCHEMA.names).to_pylist()
     if not rows:
-        raise InputError(f"{file} has no rows: sweep something into it")
+        raise InputError("winners.empty", file=file)
     return rows
 
 

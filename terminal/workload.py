@@ -64,7 +64,7 @@ def workload(
 def _from_options(words: Words) -> WorkloadPlan:
     """The plan that options make. Raises InputError for what does not go together."""
     if words["name"] is None:
-        raise InputError(f"no workload is named: choose from {', '.join(WORKLOADS)}")
+        raise InputError("workload.none", choices=WORKLOADS)
     machine = read({word: words[word] for word in names_of(MACHINE)})
     plan = WorkloadPlan.of(words["name"], replace(machine, network=""))
     if machine.network:  # a parameter of every workload
@@ -79,7 +79,7 @@ def _from_options(words: Words) -> WorkloadPlan:
 def _kept(file: str, words: Words) -> WorkloadPlan:
     beside = [name for name, value in words.items() if value not in (None, ())]
     if beside:
-        raise InputError(f"--plan says all of it: leave out {', '.join(beside)}, or change the file")
+        raise InputError("option.all_in_file", options=beside)
     return from_yaml(read_text(file, Expected("a training step", largest=LARGEST)), file)
 
 

@@ -16,9 +16,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+from sim.errors import ReportedError, english_texts
+
 FOLDER = Path(__file__).parents[1] / "assets" / "text"
 ENGLISH = "en"
 _OUTSIDE = ContextVar("_OUTSIDE", default=ENGLISH)
+ERROR = "error."
+"""How the id of an error's text begins in the catalogue of a language that is not English."""
 PARTS = ("title", "help", "label", "intro")
 """Ends of ids that say which part of a thing a text is."""
 
@@ -48,6 +52,17 @@ def fault(path: Path) -> str:
 def catalogue(language: str) -> dict[str, str]:
     """All texts of a language by id, in English where it has none of its own. Raises KeyError for an unknown one."""
     return written(ENGLISH) | written(language)
+
+
+@cache
+def _errors(language: str) -> dict[str, str]:
+    """The texts of errors that a language has of its own, by id; English ones are `sim.errors`' own."""
+    return {key.removeprefix(ERROR): text for key, text in written(language).items() if key.startswith(ERROR)}
+
+
+def retold(error: Exception) -> str:
+    """Why something went wrong, in the language of this visit."""
+    return error.message.render(_errors(spoken())) if isinstance(error, ReportedError) else str(error)
 
 
 @cache
@@ -214,14 +229,13 @@ def missing(language: str) -> dict[str, str]:
     from sim.faults.kinds import FAULTS
     from ui.lessons import LESSONS
     from ui.pages import PAGES
-    from ui.refused import refusals
 
     labels = [f"fault.{name}" for name in FAULTS] + [f"edit.{name}" for name in EDITS]
     labels += [f"page.{name}.title" for name in PAGES]
     labels += [f"lesson.{name}.title" for name in LESSONS]
     texts = {key: say(key) for key in [*labels, *(asked_for() - written(ENGLISH).keys())]} | written(ENGLISH)
     if language != ENGLISH:
-        texts |= things() | refusals()
+        texts |= things() | {f"{ERROR}{key}": text for key, text in english_texts().items()}
     return {key: text for key, text in texts.items() if key not in written(language)}
 
 

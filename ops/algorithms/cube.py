@@ -7,12 +7,13 @@ import numpy as np
 from ops.collectives import allreduce
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm
+from sim.errors import Message
 from sim.schedule import Steps, copy, reduce
 
 
-def power_of_base(n: int, *, base: int, **_: Any) -> str | None:
+def power_of_base(n: int, *, base: int, **_: Any) -> Message | None:
     """A refusal for algorithms whose ranks are numbers with full digits."""
-    return None if power_below(n, base) == n else f"needs a power of {base} of ranks, not {n}"
+    return None if power_below(n, base) == n else Message("ranks.power_of", base=base, n=n)
 
 
 @algorithm(

@@ -10,6 +10,7 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, barrier, sendrecv
 from ops.patterns import NO_LIMIT, Group, Window, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
+from sim.errors import Message
 from sim.schedule import Steps, copy, every_rank, reduce
 from sim.symmetry.renamings import STAYS, Symmetry, rotation, rotation_of_pairs, standing
 from sim.topology import Ints
@@ -63,9 +64,9 @@ def shift(n: int) -> Steps:
     yield copy(r, (r + 1) % n, slot=0, to=1)
 
 
-def two(n: int, **_: Any) -> str | None:
+def two(n: int, **_: Any) -> Message | None:
     """A refusal for algorithms between two ranks."""
-    return None if n == 2 else f"is for 2 ranks, not {n}"
+    return None if n == 2 else Message("ranks.two", n=n)
 
 
 @algorithm(allgather, only=two, cost=lambda n: (1, 1 / 2), ids={"openmpi": "6"})

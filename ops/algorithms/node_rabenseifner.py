@@ -11,6 +11,7 @@ from ops.algorithms.hierarchical import among, nodes_of
 from ops.collectives import allreduce
 from ops.patterns import Group, Sockets, node_size, power_below, socket_size, whole_nodes, whole_sockets
 from ops.registry import algorithm
+from sim.errors import Message
 from sim.schedule import Step, Steps
 from sim.topology import Ints
 
@@ -56,11 +57,9 @@ def _across(members: Ints, size: int) -> Steps:
             )
 
 
-def _not_alone(n: int, *, group: int, **rest: Any) -> str | None:
+def _not_alone(n: int, *, group: int, **rest: Any) -> Message | None:
     alone = node_size(n, group) == 1
-    return whole_nodes(n, group=group, **rest) or (
-        f"needs nodes of more than one rank, not {n} nodes of one" if alone else None
-    )
+    return whole_nodes(n, group=group, **rest) or (Message("ranks.node_of_one", n=n) if alone else None)
 
 
 @algorithm(
@@ -83,10 +82,10 @@ def node_rabenseifner(n: int, *, group: Group = 0) -> Steps:
     yield from among(_gather(g), nodes_of(n, g))
 
 
-def _not_alone_in_sockets(n: int, *, group: int, sockets: int, **rest: Any) -> str | None:
+def _not_alone_in_sockets(n: int, *, group: int, sockets: int, **rest: Any) -> Message | None:
     reason = whole_sockets(n, group=group, sockets=sockets, **rest)
     if reason is None and socket_size(n, group, sockets) == 1:
-        reason = f"needs sockets of more than one rank, not {n} sockets of one"
+        reason = Message("ranks.socket_of_one", n=n)
     return reason
 
 

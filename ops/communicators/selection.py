@@ -28,7 +28,7 @@ class Selection:
 
     def __init__(self, library: str | None = None, forced: Mapping[str, Forced] | None = None, shape: str = "") -> None:
         if library is not None and library not in LIBRARIES:
-            raise InputError(f"no rule is called {library[:40]!r}: choose from {', '.join(LIBRARIES)}")
+            raise InputError("rule.unknown", library=library, libraries=LIBRARIES)
         self.library, self.forced, self.shape = library, dict(forced or {}), shape
 
     def choose(self, call: CollectiveCall) -> Decision:
@@ -78,4 +78,4 @@ def _instead(decision: Decision, n: int) -> Decision:
         name = f"{collective}.{other}"
         if name in ALGORITHMS and not _refused(Decision(name), n):
             return Decision(name)
-    raise InputError(f"{decision.algorithm} cannot do {n} ranks, and nothing else can: force another algorithm")
+    raise InputError("ranks.nothing_else", algorithm=decision.algorithm, n=n)

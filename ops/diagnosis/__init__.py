@@ -99,7 +99,7 @@ def diagnose(machine: Plan) -> Diagnosis:
     ring = ring_of(machine)
     topology = ring.topology()
     if topology.n < 2:
-        raise InputError(f"{topology.name} has {topology.n} GPUs: a ring takes two or more")
+        raise InputError("diagnosis.ring", topology=topology.name, n=topology.n)
     prepared = ring.prepare(topology)
     by: By = "link" if topology.n <= MOST_PLACES else "class"
     plain, swings = sensitivity(prepared, by=by, most=MOST_TRIED, whats=("bandwidth",))

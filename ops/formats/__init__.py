@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sim.base.formats import Formats, ReadingError, Words, lines, rows
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.schedule import Schedule
 from sim.schedule.verify import Verdict, verify
 from sim.topology import Floats, Topology
@@ -40,17 +40,17 @@ LARGEST_TEXT = 16 * MiB
 """Thirty times the largest schedule published for MSCCL."""
 
 OTHER_THINGS = (
-    (r"<!DOCTYPE html|<html", "a web page: give only the schedule"),
+    (r"<!DOCTYPE html|<html", "instead.web_page_schedule"),
     (
         r"GPU0\s+GPU1|<system\b|<topology\b|<platform\b|\bringside:\s*1|\bnpus_count:",
-        "a topology, not a schedule: give it as --topology",
+        "instead.topology",
     ),
-    (r'"format":\s*"ringside-trace"', "a trace of a run, not a schedule: open it in the page"),
-    (r'"traceEvents"', "a trace for Perfetto, not a schedule: open it at ui.perfetto.dev"),
-    (r"<graphs\b", "the graphs of NCCL's search, not a schedule: export an MSCCL algorithm"),
-    (r"#\s+out-of-place", "a table of nccl-tests, which measures a machine: give it to `validate`"),
+    (r'"format":\s*"ringside-trace"', "instead.trace"),
+    (r'"traceEvents"', "instead.perfetto"),
+    (r"<graphs\b", "instead.graphs_schedule"),
+    (r"#\s+out-of-place", "instead.nccl_tests"),
 )
-"""Patterns of what people give by mistake, what it is and what to do."""
+"""Patterns of what people give by mistake, and the ids of what it is and what to do."""
 
 WORDS = Words("schedule", "schedules", "a schedule file", "give a smaller schedule")
 SCHEDULE_FORMATS: Formats[Schedule] = Formats(__name__, WORDS, largest=LARGEST_TEXT, other_things=OTHER_THINGS)
@@ -61,15 +61,15 @@ reader, writer, recognise = SCHEDULE_FORMATS.reader, SCHEDULE_FORMATS.writer, SC
 class ScheduleProblem(InputError):  # noqa: N818  a verdict on the schedule, not a failure of reading
     """A schedule that cannot be carried out; `verdict` is malformed, deadlock or duplicate_connection."""
 
-    def __init__(self, verdict: str, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, verdict: str, reason: str | Message, /, **values: object) -> None:
+        super().__init__(reason, **values)
         self.verdict = verdict
         self.status = 2 if verdict == "malformed" else 1
 
 
-def malformed(place: str, why: str) -> NoReturn:
-    """Raise the problem of a file that breaks its format's rules; `place` names file and line."""
-    raise ScheduleProblem("malformed", f"{place}: {why}")
+def malformed(place: str | Message, why: str, /, **values: object) -> NoReturn:
+    """Raise the problem of a file that breaks its format's rules; `place` names file and line, `why` is an id."""
+    raise ScheduleProblem("malformed", "at.place", place=place, what=Message(why, **values))
 
 
 def read_schedule(text: str, name: str, **overrides: Any) -> Schedule:
@@ -122,6 +122,6 @@ def message_bytes(schedule: Schedule, size: float) -> Floats:
     if schedule.fixed_bytes is not None:
         return schedule.fixed_bytes
     if schedule.unit_share > 0 and size * schedule.unit_share < 1:
-        raise InputError(f"{schedule.name} has no sizes of its own: give a size like 64MiB")
+        raise InputError("schedule.no_sizes", schedule=schedule.name)
     moved: Floats = np.diff(schedule.moves) * (size * schedule.unit_share)
     return moved

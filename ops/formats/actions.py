@@ -12,7 +12,7 @@ import numpy as np
 
 from ops.collectives import COLLECTIVES
 from ops.formats.interpreter.buffers import Buffers, lay_out, plain, whole_share
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.schedule import COPY, Schedule, dependencies
 
 MOST_TRANSFERS = 100_000
@@ -86,15 +86,16 @@ def _chunks(schedule: Schedule, format: str) -> int:
     """How many slots make up the size a person gives."""
     why = ""
     if schedule.switches:
-        why = "adds and copies inside switches, and these programs run on GPUs"
+        why = "write.in_switches"
     elif schedule.unit_share <= 0:
-        why = "moves no data by itself, and these programs move chunks of a size"
+        why = "write.no_data"
     elif not np.diff(schedule.moves).all():
-        why = "has messages that carry nothing, and these programs send whole chunks"
+        why = "write.empty_messages"
     elif schedule.transfers > MOST_TRANSFERS:
-        why = f"has {schedule.transfers:,} transfers, more than a file can hold: take fewer ranks"
+        why = "write.too_many"
     if why:
-        raise InputError(f"{schedule.name} cannot be written as {format}: it {why}")
+        reason = Message(why, count=schedule.transfers)
+        raise InputError("write.cannot", schedule=schedule.name, format=format, why=reason)
     return round(1 / schedule.unit_share)
 
 
@@ -220,7 +221,7 @@ def _place(rank: int, slot: int, buffers: Buffers) -> tuple[str, int]:
         offset = slot - int(buffers.base[b][rank])
         if 0 <= offset < buffers.size[b]:
             return b, offset
-    raise InputError(f"slot {slot} of rank {rank} is in no buffer: give the schedule as it was made")
+    raise InputError("schedule.slot_in_no_buffer", slot=slot, rank=rank)
 
 
 def _chain_writers(parts: Sequence[Action]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from sim.errors import Message
 from sim.machines import build
 from sim.schedule import Schedule
 from sim.topology import Topology
@@ -14,7 +15,7 @@ class Attempt:
     """A text without its remarks, the limits it breaks by runtime, and the seconds it takes."""
 
     text: str
-    broken: dict[str, str]
+    broken: dict[str, Message]
     time: float
     distance: float
     """How far its time is from the schedule's, as a share of it."""
@@ -29,14 +30,14 @@ class Attempts:
         self.schedule, self.machine, self._read = schedule, machine, read
         self.time = self._seconds(schedule)
 
-    def attempt(self, text: str, broken: dict[str, str]) -> Attempt:
+    def attempt(self, text: str, broken: dict[str, Message]) -> Attempt:
         """A text that was written, with the limits it breaks; its chunks are as large as the schedule's."""
         written = self._read(text, self.schedule.name)
         time = self._seconds(written, MiB * self.schedule.unit_share / written.unit_share)
         distance = round(abs(time / self.time - 1), 9) if self.time else 0
         return Attempt(text, broken, time, distance)
 
-    def closest(self, texts: Iterable[tuple[str, dict[str, str]]]) -> Attempt | None:
+    def closest(self, texts: Iterable[tuple[str, dict[str, Message]]]) -> Attempt | None:
         """The first that takes the schedule's time, or the one that comes closest to it."""
         best: Attempt | None = None
         for text, broken in texts:

@@ -15,7 +15,7 @@ from ops.formats import malformed, message_bytes, reader, writer
 from ops.registry import ALGORITHMS
 from sim.base.numbers import whole
 from sim.base.pasted import bare_lines
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.parameters import Bounds
 from sim.schedule import COPY, Schedule
 from sim.units import LARGEST_SIZE, Size
@@ -42,7 +42,7 @@ def read(text: str, *, name: str, unit: Annotated[int, Bounds(1, 1 << 40)] = 1) 
     """`alltoallv.linear` with the matrix's counts, each of `unit` bytes. Raises InputError."""
     counts = read_counts(text, name) * unit
     if counts.sum() > LARGEST_SIZE:
-        raise InputError(f"{name}: {counts.sum():g} bytes are more than 1 PiB: give a smaller unit")
+        raise InputError("matrix.too_large", file=name, bytes=counts.sum())
     schedule = ALGORITHMS["alltoallv.linear"].schedule(len(counts))
     return replace(schedule, name=f"alltoallv of {name}"[:80], fixed_bytes=counts[schedule.src, schedule.dst])
 
@@ -52,19 +52,19 @@ def read_counts(text: str, name: str) -> NDArray[np.float64]:
     rows: list[list[int]] = []
     width = 0
     for number, cells in _lines(text):
-        place = f"{name}, line {number}"
+        place = Message("place.line", file=name, line=number)
         width = width or len(cells)
         if len(cells) != width:
-            malformed(place, f"{len(cells)} numbers in a row, but {width} in the rows before: make the matrix square")
+            malformed(place, "matrix.row_length", count=len(cells), before=width)
         row = [count for cell in cells if (count := whole(cell)) is not None and count >= 0]
         if len(row) < len(cells):
             wrong = next(cell for cell in cells if (count := whole(cell)) is None or count < 0)
-            malformed(place, f"{wrong[:40]!r} is no whole number of 0 or more: write how many the rank sends")
+            malformed(place, "matrix.number", word=wrong)
         if len(cells) > MOST_RANKS:
-            malformed(place, f"{len(cells)} ranks are more than {MOST_RANKS}: give a smaller matrix")
+            malformed(place, "matrix.too_many_ranks", count=len(cells), most=MOST_RANKS)
         rows.append(row)
     if len(rows) != width or width < 2:
-        malformed(name, f"{len(rows)} rows of {width} numbers are no square matrix of 2 ranks or more: complete it")
+        malformed(name, "matrix.not_square", rows=len(rows), columns=width)
     return np.array(rows, np.float64)
 
 
@@ -72,7 +72,7 @@ def read_counts(text: str, name: str) -> NDArray[np.float64]:
 def write(schedule: Schedule, *, size: Size = 0) -> str:
     """How many bytes each rank sends to each other. Raises InputError for what moves through switches."""
     if schedule.switches:
-        raise InputError(f"{schedule.name} cannot be written as a matrix: switches add and copy in it")
+        raise InputError("matrix.switches", schedule=schedule.name)
     moved = message_bytes(schedule, size)
     total = np.zeros((schedule.n, schedule.n))
     copies = (schedule.src != schedule.dst) | (schedule.op == COPY)

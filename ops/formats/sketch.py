@@ -30,20 +30,20 @@ def read_sketch(text: str, name: str) -> Sketch:
     root = parse_yaml(text, name)
     nodes = root.mapping("a sketch", KEYS)
     if nodes["ringside"].text("ringside") != VERSION:
-        nodes["ringside"].refuse(f"this is no sketch that is known here: begin it with ringside: {VERSION}")
+        nodes["ringside"].refuse("sketch.version", version=VERSION)
     for key in ("collective", "ranks", "columns"):
         if key not in nodes:
-            root.refuse(f"{key} is missing: add a line {key}: …")
+            root.refuse("sketch.missing", key=key)
     collective = nodes["collective"].text("collective")
     if collective not in collectives():
-        what = "is none that can be drawn" if collective in COLLECTIVES else "is unknown"
-        nodes["collective"].refuse(f"{collective[:40]!r} {what}: choose from {', '.join(collectives())}")
+        why = "sketch.not_drawn" if collective in COLLECTIVES else "sketch.unknown"
+        nodes["collective"].refuse(why, collective=collective, choices=collectives())
     numbers = {key: _number(nodes, key) for key in USUAL}
     sketch = Sketch(collective, numbers["ranks"], numbers["pieces"], numbers["root"])
     try:
         check_columns(sketch, ())
     except InputError as error:
-        root.refuse(str(error))
+        root.refuse(error)
     columns = []
     for k, node in enumerate(nodes["columns"].items("columns"), 1):
         try:
@@ -52,7 +52,7 @@ def read_sketch(text: str, name: str) -> Sketch:
         except InputError as error:
             if str(error).startswith(name):
                 raise
-            node.refuse(str(error))
+            node.refuse(error)
     return sketch.with_columns(tuple(columns))
 
 
@@ -62,5 +62,5 @@ def _number(nodes: dict[str, YamlNode], key: str) -> int:
     text = nodes[key].text(key)
     number = whole(text)
     if number is None:
-        nodes[key].refuse(f"{key} is {text[:20]!r}: write a whole number")
+        nodes[key].refuse("sketch.whole", key=key, text=text)
     return number

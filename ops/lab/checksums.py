@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ops.plan.notation import renamed
+from sim.errors import ReportedError
 
-CUT_SHORT = "it is cut short"
+CUT_SHORT = "row.cut_short"
 KEY = "check"
 LONGEST_LINE = 1 << 20
 """Bytes of a line; no row comes near it."""
@@ -28,7 +29,7 @@ _FOOTER = 8
 _DIGEST = 32
 
 
-class DamageError(ValueError):
+class DamageError(ReportedError, ValueError):
     """What does not fit in a line or a table."""
 
 
@@ -48,22 +49,22 @@ def opened(line: bytes, schema: pa.Schema) -> dict[str, Any]:
     Lines of old have no checksum, or have it at their end.
     """
     if len(line) > LONGEST_LINE:
-        raise DamageError("it is far too long")
+        raise DamageError("row.too_long")
     if not line.endswith(b"\n"):
         raise DamageError(CUT_SHORT)
     try:
         row = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise DamageError("it is no JSON") from None
+        raise DamageError("row.no_json") from None
     if not isinstance(row, dict):
-        raise DamageError("it is no row")
+        raise DamageError("row.no_row")
     if KEY in row:
         check = str(row.pop(KEY)).encode("ascii", "replace").decode()
         head, tail = _head(check), f', "{KEY}": "{check}"}}\n'.encode()
         now = line.startswith(head) and check == _sum(line[len(head) : -1])
         of_old = line.endswith(tail) and check == _sum(line[: -len(tail)])
         if not (now or of_old):
-            raise DamageError("its checksum does not fit")
+            raise DamageError("row.checksum")
     row = renamed(row)
     _check_values(row, schema)
     return row
@@ -89,7 +90,7 @@ def open_table(data: bytes, columns: list[str] | None = None) -> pa.Table:
         size = 2 * len(_MARK) + _DIGEST
         digest = data[begin + len(_MARK) : last]
         if end - begin != size or digest != _digest(data[:begin], data[end:]):
-            raise DamageError("its bytes are not those that were written")
+            raise DamageError("row.bytes")
     try:
         with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
             return file.read(columns)
@@ -119,13 +120,13 @@ def _refuse(word: str) -> float:
 def _check_values(row: dict[str, Any], schema: pa.Schema) -> None:
     """Raise DamageError for a row that could not stand in a table of this schema."""
     if not isinstance(row.get("cell"), str) or not row["cell"]:
-        raise DamageError("it names no cell")
+        raise DamageError("row.no_cell")
     for name, value in row.items():
         at = schema.get_field_index(name)
         if at < 0:
-            raise DamageError(f"a table has no column {name[:40]!r}")
+            raise DamageError("row.no_column", name=name)
         if value is not None and not _fits(value, schema.field(at).type):
-            raise DamageError(f"{name} is no {schema.field(at).type}")
+            raise DamageError("row.column_type", name=name, type=schema.field(at).type)
 
 
 def _fits(value: object, kind: pa.DataType) -> bool:

@@ -1,17 +1,19 @@
 """A grid of runs: every algorithm on every machine at every size, and so on, from words or YAML."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
 from ops.formats import schedule_text
 from ops.lab.sources import MOST, Source, algorithms, all_used, combinations, functions, schedules
+from ops.lab.steps import taken, training_steps
 from ops.plan import Plan
 from ops.plan.notation import entries, listed, parse_blocks, size_word
+from ops.plan.training import WorkloadPlan
 from ops.run.budget import expect_cells
 from sim.base.yaml import YamlNode, parse_yaml
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.faults.kinds import FAULTS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
@@ -56,6 +58,8 @@ class Grid:
         Bytes of every block, with commas between; they take the place of sizes where blocks may be unequal.
     schedules : mapping
         Texts of schedule files by their names, beside algorithms or instead.
+    workloads : list of str
+        Training steps: specs like `fsdp:model=gpt2`, whose parameters `set` may give values too.
     python : list of str
         Functions `FILE.py:FUNCTION`, which are executed, so that no file of a grid may name them.
     texts : mapping
@@ -74,6 +78,7 @@ class Grid:
     roots: Sequence[str] = ()
     counts: Sequence[str] = ()
     schedules: Mapping[str, str] = field(default_factory=dict)
+    workloads: Sequence[str] = ()
     python: Sequence[str] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
@@ -81,19 +86,42 @@ class Grid:
         axes = ((axis.name, len(getattr(self, axis.name))) for axis in fields(self))
         return fmt_object("Grid", "of " + (", ".join(f"{count} {name}" for name, count in axes if count) or "nothing"))
 
+    def steps(self) -> list[WorkloadPlan]:
+        """Every training step once. Raises InputError for an axis that cannot be."""
+        if not self.workloads:
+            return []
+        if self.faults or self.seeds:
+            raise InputError("grid.workload_faults")
+        if not (self.algorithms or self.schedules or self.python):
+            used = taken(self.workloads, self.set)
+            all_used(self.set, used, "vary.no_workload", self.workloads)
+            if self.sizes:
+                raise InputError("grid.workload_sizes")
+        where = [
+            replace(self.on(machine), network=network) for machine in self._machines() for network in self._networks()
+        ]
+        return list(training_steps(self.workloads, self.set, self._ranks(), where))
+
+    def _ranks(self) -> list[int]:
+        return [_whole(text, "ranks", 1) for text in self.ranks] or [0]
+
     def cells(self) -> list[Plan]:
         """Every run once, those that differ in size alone together. Raises InputError for an axis that cannot be."""
-        sources = [*algorithms(self.algorithms, self.set), *schedules(self.schedules), *functions(self.python)]
-        for some, axis, example in ((sources, "algorithms", "allreduce.ring"), (self.machines, "machines", "dgx_a100")):
+        of_steps = taken(self.workloads, self.set)
+        of_runs = {key: values for key, values in self.set.items() if key not in of_steps}
+        of_runs = of_runs if self.algorithms or not self.workloads else {}
+        sources = [*algorithms(self.algorithms, of_runs), *schedules(self.schedules), *functions(self.python)]
+        runs = sources or self.workloads
+        for some, axis, example in ((runs, "algorithms", "allreduce.ring"), (self.machines, "machines", "dgx_a100")):
             if not some:
-                raise InputError(f"a sweep needs {axis}: name one or more, like {example}")
+                raise InputError("grid.needs", axis=axis, example=example)
         machines, networks, disturbed = list(self._machines()), list(self._networks()), list(self._disturbed())
-        ranks = [_whole(text, "ranks", 1) for text in self.ranks] or [0]
+        ranks = self._ranks()
         carried = self._carried(sources)
         around = len(machines) * len(networks) * len(disturbed)
         count = around * sum(len(words) * (1 if each.brings_ranks else len(ranks)) for each, words in carried)
         if count > MOST:
-            raise InputError(f"a grid of {count:,} cells is larger than {MOST:,}: make its axes shorter")
+            raise InputError("grid.too_large", count=count, most=MOST)
         expect_cells(count)
         cells: dict[Plan, None] = {}
         for machine, network, (source, loads) in product(machines, networks, carried):
@@ -114,8 +142,7 @@ class Grid:
         sizes, roots = _sizes(self.sizes), [_whole(text, "roots", 0) for text in self.roots]
         for some, has, what in ((roots, "rooted", "root"), (self.counts, "vector", "counts")):
             if some and not any(getattr(source, has) for source in sources):
-                names = ", ".join(source.name for source in sources)
-                raise InputError(f"nothing in this grid takes {what}: {names[:80]}")
+                raise InputError("grid.nothing_takes", what=what, names=[source.name for source in sources])
         for text in self.counts:
             parse_blocks(text, "counts")
         plain: list[dict[str, Any]] = [{"size": size_word(size)} for size in sizes]
@@ -124,7 +151,7 @@ class Grid:
         for source in sources:
             loads = (uneven if source.vector and uneven else plain) if source.sized else [{"size": size_word(0)}]
             if not loads:
-                raise InputError(f"{source.name} moves data, but no size is given: add sizes, like 64MiB")
+                raise InputError("grid.size", source=source.name)
             from_roots = roots if source.rooted and roots else [0]
             carried.append((source, [{"root": root, **load} for root in from_roots for load in loads]))
         return carried
@@ -151,13 +178,13 @@ class Grid:
                 settings = arguments | combination
                 bind(MACHINES[name], settings, name)
                 yield f"{name}:{written(settings)}" if settings else name
-        all_used(self.vary, used, "no machine of this grid has a parameter", ", ".join(self.machines))
+        all_used(self.vary, used, "vary.no_machine", self.machines)
 
     def _networks(self) -> Iterator[str]:
         """Each by its name in `Plan.network`."""
         for name in self.networks or [OWN]:
             if name not in (OWN, *NETWORKS):
-                raise InputError(f"no network is called {name[:40]!r}: choose from {OWN}, {', '.join(NETWORKS)}")
+                raise InputError("grid.network", name=name, own=OWN, networks=NETWORKS)
             yield "" if name == OWN else name
 
     def _disturbed(self) -> Iterator[tuple[str, int]]:
@@ -178,7 +205,7 @@ class Grid:
                 seeded = (_seeded(*of, seed) if draws else of[0] for of, draws in zip(parsed, free, strict=True))
                 yield listed(seeded), seed
         if seeds and not drawing:
-            raise InputError("seeds are given, but no fault of this grid draws anything: add one like jitter")
+            raise InputError("grid.seeds")
 
 
 def read_grid(
@@ -222,10 +249,10 @@ def _seeded(spec: str, name: str, arguments: Mapping[str, str], seed: int) -> st
     return f"{name}:{written({**arguments, 'seed': str(seed)})}"
 
 
-def _whole(text: str, what: str, low: int) -> int:
+def _whole(text: str, what: str | Message, low: int) -> int:
     from sim.parameters import Parameter
 
-    return int(Parameter(what, "int", None, low=low, high=(1 << 31) - 1).parse(text, "the grid"))
+    return int(Parameter(str(what), "int", None, low=low, high=(1 << 31) - 1).parse(text, Message("the grid")))
 
 
 def _sizes(texts: Sequence[str]) -> list[int]:
@@ -241,10 +268,10 @@ def _sizes(texts: Sequence[str]) -> list[int]:
             sizes.append(parse_size(text, "sizes:"))
             continue
         high, star, factor = rest.partition("*")
-        times = _whole(factor, f"sizes: {text[:40]}: the factor", 2) if star else 2
+        times = _whole(factor, Message("grid.factor", text=text), 2) if star else 2
         size, last = parse_size(low, "sizes:"), parse_size(high, "sizes:")
         if last < size:
-            raise InputError(f"sizes: {text[:40]} goes down: write the smaller size first")
+            raise InputError("grid.sizes", text=text)
         while size <= last:
             sizes.append(size)
             size *= times

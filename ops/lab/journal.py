@@ -23,7 +23,7 @@ from ops.plan.notation import RENAMED
 from sim.base.files.locks import is_at, lock, notice
 from sim.base.files.textfile import check_names, open_regular
 from sim.base.files.whole_file import clear_unfinished, put_whole, refused, sync_folder, unfinished, write_all
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.parameters import parse_spec
 
 SCHEMA = pa.schema(
@@ -53,13 +53,15 @@ SCHEMA = pa.schema(
         ("counts", pa.string()),
         ("nccl", pa.string()),
         ("expected_error", pa.float64()),
+        ("exposed_s", pa.float64()),
+        ("peak_memory_bytes", pa.float64()),
     ]
 )
 """Columns of every table; those of single parameters follow as `machine.KEY` and `settings.KEY`.
 
 `network` is empty where a machine has its own, `root` where that is rank 0.
 """
-_LATER = ("network", "root", "counts", "nccl", "expected_error")
+_LATER = ("network", "root", "counts", "nccl", "expected_error", "exposed_s", "peak_memory_bytes")
 """Columns that tables of old do not have."""
 _TEXTS = {"machine": "ringside.machines", "algorithm": "ringside.schedules"}
 """Where a table's metadata has the texts of what a column names that came from files."""
@@ -75,7 +77,7 @@ class DamagedRow(NamedTuple):
     """A line of a journal that is not what was written: its number, what does not fit, and where it stands."""
 
     line: int
-    why: str
+    why: Message
     begin: int
     end: int
 
@@ -159,7 +161,7 @@ class Journal:
             return
         *_, last = self.damaged
         size = os.fstat(self._file.fileno()).st_size
-        if len(self.damaged) == 1 and last.end == size and last.why == CUT_SHORT:
+        if len(self.damaged) == 1 and last.end == size and last.why.text == CUT_SHORT:
             self._file.truncate(last.begin)
         else:
             self._set_aside()
@@ -207,7 +209,7 @@ class Journal:
                     while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
                         line = file.readline(LONGEST_LINE + 1)
                         end += len(line)
-                    yield DamagedRow(number, str(error), begin, end)
+                    yield DamagedRow(number, error.message, begin, end)
 
     def _parts(self) -> Iterator[pa.Table]:
         """The journal as tables of some rows each. Raises InputError for rows that were damaged meanwhile."""
@@ -215,14 +217,14 @@ class Journal:
         while some := list(islice(lines, AT_ONCE)):
             for row in some:
                 if isinstance(row, DamagedRow):
-                    raise InputError(f"{self.path}, line {row.line}, was damaged meanwhile ({row.why}): sweep again")
+                    raise InputError("table.damaged_meanwhile", path=self.path, line=row.line, why=row.why)
             yield pa.Table.from_pylist(some, SCHEMA)
 
 
 def read_table(path: Path) -> pa.Table:
     """The table of a sweep. Raises InputError for a file that is none, or not what was written."""
     if not os.path.exists(path):  # unlike pathlib it has an answer for a name that is too long
-        raise InputError(f"{path} does not exist: give the table that `sweep` wrote")
+        raise InputError("table.missing", path=path)
     table = _read_table(path)
     for column in ("algorithm", "settings", "machine", "network", "fault", "bottleneck"):
         check_names(pc.unique(table[column]).drop_null().to_pylist(), column)
@@ -238,7 +240,7 @@ def texts_of(table: pa.Table, column: str) -> dict[str, str]:
 
 def _unkept(path: Path, error: OSError) -> InputError:
     """What to tell of rows that cannot be written; those before stay."""
-    return refused(path, error, "make room or mend that, and sweep again to go on")
+    return refused(path, error, "table.make_room")
 
 
 def _locked(path: Path) -> IO[bytes]:
@@ -253,16 +255,14 @@ def _locked(path: Path) -> IO[bytes]:
             holder = lock(file)
             if holder == "theirs":
                 file.close()
-                raise InputError(
-                    f"{path} is being written by another sweep: wait for it, or give another file"
-                ) from None
+                raise InputError("table.busy", path=path) from None
             if is_at(path, file):
                 if holder == "none":
                     notice(f"{path} is on a file system without locks: let no other sweep write this table meanwhile")
                 return file
             file.close()
     except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): give a path that can") from None
+        raise InputError("table.unwritable", path=path, why=error.strerror) from None
 
 
 def _cells_done(table: Path) -> Iterator[tuple[str, bool]]:
@@ -277,32 +277,32 @@ def _read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
         with open_regular(path) as file:
             data = file.read()
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give the file of a sweep") from None
+        raise InputError("table.unreadable", path=path, why=error.strerror) from None
     try:
         table = open_table(data, columns)
     except DamageError as error:
         if b"PAR1" not in (data[:4], data[-4:]):
-            raise InputError(f"{path} is not a Parquet table: give the file of a sweep") from None
-        mend = f"take a copy of it, or move it away and sweep again{_still_kept(path)}"
-        raise InputError(f"{path} is damaged ({error}): {mend}") from None
-    table = table.rename_columns([RENAMED.get(name, name) for name in table.column_names])
+            raise InputError("table.not_parquet", path=path) from None
+        raise InputError("table.damaged", path=path, why=error, kept=_still_kept(path)) from None
+    today = [RENAMED.get(name, name) for name in table.column_names]
+    table = table.rename_columns(today).replace_schema_metadata(table.schema.metadata)
     for name in _LATER if columns is None else ():
         if name not in table.column_names:
             table = table.append_column(SCHEMA.field(name), pa.nulls(table.num_rows, SCHEMA.field(name).type))
     missing = set(columns or SCHEMA.names) - set(table.column_names)
     if missing:
-        raise InputError(f"{path} is another kind of table, without {', '.join(sorted(missing))}: give another file")
+        raise InputError("table.columns", path=path, columns=sorted(missing))
     return table
 
 
-def _still_kept(path: Path) -> str:
+def _still_kept(path: Path) -> Message | str:
     """How many rows the journal beside a damaged table has, which sweeping again does not run anew."""
     rows = 0
     with contextlib.suppress(OSError), path.with_name(path.name + ".journal").open("rb") as file:
         while line := file.readline(LONGEST_LINE + 1):
             with contextlib.suppress(DamageError):
                 rows += bool(opened(line, SCHEMA))
-    return f"; rows that its journal keeps: {rows:,}" if rows else ""
+    return Message("table.journal_keeps", rows=rows) if rows else ""
 
 
 def _as_rows(table: pa.Table, path: Path) -> pa.Table:
@@ -310,7 +310,7 @@ def _as_rows(table: pa.Table, path: Path) -> pa.Table:
         return table.select(SCHEMA.names).cast(SCHEMA)
     except pa.ArrowException as error:
         why = str(error).split(". ")[0][:100]
-        raise InputError(f"{path} is another kind of table ({why}): give another file") from None
+        raise InputError("table.other_kind", path=path, why=why) from None
 
 
 def _one_notation(table: pa.Table) -> pa.Table:

@@ -15,13 +15,12 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ops.lab.cells import Row, failed, rows
+from ops.lab.cells import Cell, Row, failed, rows
 from ops.lab.sent import RemoteCall, send
-from ops.plan import Plan
 from sim.base.compiled import is_on_disk
 from sim.base.machine_code.notices import COLD, say_once
 from sim.base.watch import Watch, always, watching
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.fabric import kernel
 
 BATCH = 64
@@ -42,10 +41,6 @@ ANSWER = 10
 NO_SCHEDULER = (OSError, ValueError, TypeError, RuntimeError, ImportError, MemoryError)
 """What Dask raises over an address that leads to none, or to something else: rubbish is taken for huge frames."""
 ENCRYPTED = ("tls", "wss")
-TLS_SETTINGS = (
-    "distributed.comm.tls.ca-file, .client.cert and .client.key in Dask's configuration, or"
-    " DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT and …__CLIENT__KEY in the environment"
-)
 
 
 class Pool(NamedTuple):
@@ -54,7 +49,7 @@ class Pool(NamedTuple):
     One that is an InputError says why.
     """
 
-    submit: Callable[[Sequence[Plan]], "Future[list[Row]]"]
+    submit: Callable[[Sequence[Cell]], "Future[list[Row]]"]
     processes: int
     broken: tuple[type[BaseException], ...]
 
@@ -86,7 +81,7 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
         with _deaf_to_interrupts():
             executors = [started()]
 
-    def submit(batch: Sequence[Plan]) -> Future[list[Row]]:
+    def submit(batch: Sequence[Cell]) -> Future[list[Row]]:
         with _deaf_to_interrupts():
             try:
                 return executors[-1].submit(rows, batch)
@@ -157,19 +152,19 @@ def cluster(address: str) -> Iterator[Pool]:
     try:
         from distributed import Client, KilledWorker
     except ImportError:
-        raise InputError('--dask needs Dask: run `pip install "dask[distributed]"`') from None
+        raise InputError("dask.not_installed") from None
     try:
         _meet(address)
         client = Client(address, timeout=ANSWER, set_as_default=False)
     except InputError:
         raise
     except NO_SCHEDULER as error:
-        why = " ".join(str(error).split())[:120] or "no answer"
-        raise InputError(f"no Dask scheduler at {address[:80]} ({why}): give one like tcp://host:8786") from None
+        why = " ".join(str(error).split())[:120] or Message("dask.no_answer")
+        raise InputError("dask.no_scheduler", address=address, why=why) from None
     with client:
         processes = len(client.nthreads())
         if not processes:
-            raise InputError(f"the Dask scheduler at {address} has no workers: start `python -m dask worker {address}`")
+            raise InputError("dask.no_workers", address=address)
         send(client, rows.__module__)
         with client.get_executor(pure=False) as executor:
             yield Pool(
@@ -189,9 +184,9 @@ def _meet(address: str) -> None:
     try:
         settings = Security().get_connection_args("client")
     except NO_SCHEDULER as error:
-        raise InputError(f"Dask cannot read its TLS files ({error}): correct {TLS_SETTINGS}") from None
+        raise InputError("dask.tls", error=error) from None
     if is_encrypted and settings.get("ssl_context") is None:
-        raise InputError(f"Dask has no certificates for {address[:80]}: set {TLS_SETTINGS}")
+        raise InputError("dask.no_certificates", address=address)
 
     async def meet() -> None:
         meeting = connect(address, timeout=ANSWER, **settings)
@@ -201,11 +196,11 @@ def _meet(address: str) -> None:
         aside.submit(asyncio.run, meet()).result()
 
 
-def carried_out(cells: Sequence[Plan], pool: Pool) -> Iterator[list[Row]]:
+def carried_out(cells: Sequence[Cell], pool: Pool) -> Iterator[list[Row]]:
     """Rows as they come, every cell's once; cells whose process died get a second try, alone, after the others."""
     waiting = deque(_batches(cells, pool.processes))
-    running: dict[Future[list[Row]], Sequence[Plan]] = {}
-    suspects: list[Plan] = []
+    running: dict[Future[list[Row]], Sequence[Cell]] = {}
+    suspects: list[Cell] = []
     while waiting or running:
         while waiting and len(running) < pool.processes * AHEAD:
             batch = waiting.popleft()
@@ -227,7 +222,7 @@ def carried_out(cells: Sequence[Plan], pool: Pool) -> Iterator[list[Row]]:
             yield [failed(cell, str(error) if isinstance(error, InputError) else KILLED)]
 
 
-def _batches(cells: Sequence[Plan], processes: int) -> Iterator[Sequence[Plan]]:
+def _batches(cells: Sequence[Cell], processes: int) -> Iterator[Sequence[Cell]]:
     """In order, so that neighbours share their schedule; small enough that every process gets some."""
     size = max(1, min(BATCH, len(cells) // (processes * AHEAD)))
     return (cells[i : i + size] for i in range(0, len(cells), size))
@@ -237,6 +232,6 @@ def _result(future: Future[list[Row]]) -> list[Row]:
     try:
         return future.result()
     except CancelledError:
-        raise InputError("the Dask scheduler is gone: start it and its workers, and sweep again to go on") from None
+        raise InputError("dask.gone") from None
     except ModuleNotFoundError as error:
-        raise InputError(f"a worker lacks {error.name}: install what requirements.txt lists where it runs") from None
+        raise InputError("dask.lacks", module=error.name) from None

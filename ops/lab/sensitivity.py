@@ -12,7 +12,7 @@ from ops.lab.cells import prepare
 from ops.plan import PreparedRun
 from ops.run import Run
 from sim.base import watch
-from sim.errors import InputError, StalledError, UnreachableError
+from sim.errors import InputError, Message, StalledError, UnreachableError
 from sim.faults.kinds.links import dead_link
 from sim.symmetry.equivalent import equivalent_links, has_one_way_around
 from sim.symmetry.folded import FoldedSchedule
@@ -81,7 +81,7 @@ def sensitivity(
     InputError for a factor that is not above 1, and where so many runs take longer than they may.
     """
     if not 1 < factor <= 1e6:
-        raise InputError(f"a factor of {factor:g} is not between 1 and a million: 2 halves and doubles")
+        raise InputError("sensitivity.factor", factor=factor)
     topology, plain = run.topology, run.run()
     groups = list(_groups(plain, by))[:most]
     changes = [(group, what) for group in groups for what in whats if _has(topology, group, what)]
@@ -132,7 +132,7 @@ def _expect(plain: Run, took: float, changes: int, runs: int = 1) -> None:
     """
     size = plain.real.get("estimated_bytes", 0.0)
     needs = watch.Estimate(changes * runs * plain.work.transfers, size, changes * took)
-    watch.expect(f"{plain.work.name}, {changes * runs} times,", needs)
+    watch.expect(Message("sensitivity.times", name=plain.work.name, count=changes * runs), needs)
 
 
 def _cables(run: PreparedRun, plain: Run) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:

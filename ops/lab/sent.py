@@ -41,7 +41,7 @@ def send(client: Any, needed: str) -> None:
     try:
         client.register_plugin(_plugin(archive, needed))
     except OSError as error:
-        raise InputError(f"the workers took no copy of this project ({str(error)[:120]}): start them anew") from None
+        raise InputError("dask.no_copy", error=str(error)) from None
 
 
 def packed(needed: str) -> bytes:

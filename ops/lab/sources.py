@@ -51,7 +51,7 @@ def algorithms(names: Sequence[str], values: Mapping[str, Sequence[str]]) -> Ite
                 _check(full_name, parameters, settings)
                 words = {"algorithm": full_name, "settings": written(settings)}
                 yield Source(full_name, words, collective.sized, collective.rooted, collective.vector)
-    all_used(values, used, "no algorithm of this grid has a parameter", ", ".join(names))
+    all_used(values, used, "vary.no_algorithm", names)
 
 
 def schedules(texts: Mapping[str, str]) -> Iterator[Source]:
@@ -59,7 +59,7 @@ def schedules(texts: Mapping[str, str]) -> Iterator[Source]:
     for name, text in texts.items():
         plan = Plan("", schedule=text, schedule_name=name)
         if plan.is_kept:
-            raise InputError(f"{name} is a run that was kept, with its machine: give the schedule alone")
+            raise InputError("grid.kept_run", name=name)
         sized = plan.work().sized
         yield Source(name, {"algorithm": "", "schedule": text, "schedule_name": name}, sized, False, False, True)
 
@@ -75,16 +75,16 @@ def functions(names: Sequence[str]) -> Iterator[Source]:
 def combinations(many: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
     """Every choice of one value for each key. Raises InputError for more than any grid has."""
     if math.prod(map(len, many.values())) > MOST:
-        raise InputError(f"the combinations of {', '.join(many)[:80]} are more than {MOST:,}: give fewer values")
+        raise InputError("vary.too_many", names=many, most=MOST)
     for values in product(*many.values()):
         yield dict(zip(many, values, strict=True))
 
 
-def all_used(keys: Iterable[str], used: set[str], what: str, where: str) -> None:
-    """Raise InputError for a key that nothing has."""
+def all_used(keys: Iterable[str], used: set[str], why: str, names: Iterable[str]) -> None:
+    """Raise InputError for a key that nothing has; `why` is the id of the message."""
     for key in keys:
         if key not in used:
-            raise InputError(f"{what} {key[:40]!r} to vary: {where[:80]}")
+            raise InputError(why, key=key, names=names)
 
 
 def _named(name: str) -> Iterator[tuple[str, Mapping[str, Parameter]]]:
@@ -107,7 +107,7 @@ def _chosen(name: str) -> list[tuple[str, Mapping[str, Parameter]]]:
     served = collectives_of(library)
     fitting = [collective for collective in served if fnmatchcase(collective, pattern or "*")]
     if not fitting:
-        raise InputError(f"{library} has no {pattern[:40]!r}: choose from {', '.join(served)}")
+        raise InputError("library.no_pattern", library=library, pattern=pattern, choices=served)
     return [(f"{library}.{collective}", options_of(library)) for collective in fitting]
 
 
@@ -127,6 +127,6 @@ def _check(name: str, parameters: Mapping[str, Parameter], settings: Mapping[str
         return
     for key, word in settings.items():
         if key not in parameters:
-            raise InputError(f"{name} has no parameter {key[:40]!r}: choose from {', '.join(parameters)}")
+            raise InputError("parameter.unknown_choose", owner=name, name=key, choices=parameters)
         if library_of(name) != "nccl":
             parameters[key].parse(word, name)

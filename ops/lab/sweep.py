@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from ops.lab.cells import name_of
+from ops.lab.cells import Cell, name_of
 from ops.lab.grid import Grid
 from ops.lab.journal import DamagedRow, Journal, read_table, texts_of
 from ops.lab.pool import carried_out, cluster, cores
@@ -43,7 +43,7 @@ def sweep(
     `again` repeats cells that failed. Raises InputError for a grid, a table or a cluster that cannot be used; rows
     made until then are kept.
     """
-    cells = grid.cells()
+    cells: list[Cell] = [*grid.steps(), *grid.cells()]
     named = {name_of(cell): cell for cell in cells}
     journal = Journal(table)
     try:
@@ -73,10 +73,8 @@ def _all_texts(table: Path, grid: Grid) -> dict[str, dict[str, str]]:
         texts = {} if before is None else texts_of(before, column)
         for name, text in some.items():
             if not name.isascii() and name != name.encode(errors="replace").decode():
-                raise InputError(f"{name!r} is a name that no table can hold, as it is no UTF-8: rename the file")
+                raise InputError("name.not_utf8", name=name)
             if texts.get(name, text) != text:
-                raise InputError(
-                    f"{table} has rows for another file called {name}: rename the file, or give another table"
-                )
+                raise InputError("table.other_file", table=table, name=name)
         every[column] = texts | dict(some)
     return every

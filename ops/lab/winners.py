@@ -11,7 +11,7 @@ import numpy as np
 from ops.lab.cells import Row, prepare, rows
 from ops.lab.pool import carried_out, cores
 from ops.plan import Plan, PreparedRun
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Message, StalledError
 from sim.topology import Floats
 from sim.units import fmt_object, fmt_size
 
@@ -99,7 +99,7 @@ def winner_map(rows: Iterable[Row]) -> WinnerMap:
     for row in rows:
         name = named(row)
         if row["ranks"] is None:
-            raise InputError(f"{name} on {row['machine']}: {row['reason']}")
+            raise InputError("winners.failed", name=name, machine=row["machine"], reason=row["reason"])
         place = row["ranks"], row["size_bytes"], name
         other = places.get(place)
         if other is not None:
@@ -107,12 +107,9 @@ def winner_map(rows: Iterable[Row]) -> WinnerMap:
                 (key for key in ("machine", "network", "fault", "seed", "root", "counts") if row[key] != other[key]),
                 "machine",
             )
-            own = {"network": "its own", "root": "0"}.get(what, "none")
-            ways = f"{other[what] or own} and {row[what] or own}"
-            raise InputError(
-                f"{place[0]} ranks and {place[1]} bytes are there twice, with {what} {ways}: a map of winners has one"
-                " machine for every number of ranks, and no other axes"
-            )
+            own = {"network": Message("its own"), "root": "0"}.get(what, Message("none"))
+            ways = [other[what] or own, row[what] or own]
+            raise InputError("winners.twice", ranks=place[0], bytes=place[1], what=what, ways=ways)
         places[place] = row
         if row.get("reason"):
             reasons[place[0], name] = row["reason"]

@@ -14,7 +14,7 @@ from ops.plan import Plan
 from ops.run import Work, execute
 from ops.sketch import Sketch, columns_of
 from ops.sketch.referee import bound
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.registry import Registry
 from sim.schedule import Schedule
 from sim.schedule.verify import Verdict
@@ -75,15 +75,14 @@ class LadderTask:
     def judge(self, schedule: Schedule) -> "TaskResult":
         """What a schedule is worth as an answer. Raises InputError for one of another promise."""
         promise, due = schedule.promise, self.empty.promise
-        name = promise.name if promise else "a schedule that promises nothing"
+        name = promise.name if promise else Message("exercises.no_promise")
         units = self.empty.kind.units(self.empty.ranks)
         pieces = round(1 / schedule.unit_share / units) if schedule.unit_share > 0 else 0
         ours = (due.name, self.empty.ranks, self.empty.pieces, self.empty.root)
         if (name, schedule.n, pieces, schedule.root) != ours or schedule.fixed_bytes is not None:
-            raise InputError(
-                f"{self.name} asks for {described(*ours)}, not {described(name, schedule.n, pieces, schedule.root)}"
-                f"{' with sizes of its own' if schedule.fixed_bytes is not None else ''}: draw that"
-            )
+            why = "exercises.other" if schedule.fixed_bytes is None else "exercises.other_sizes"
+            other = described(name, schedule.n, pieces, schedule.root)
+            raise InputError(why, name=self.name, due=described(*ours), other=other)
         outcome = execute(self.topology, Work(schedule, self.empty.kind), self.size)
         return self.result(outcome.verdict, outcome.time)
 
@@ -116,15 +115,16 @@ class TaskResult:
         return self.right and self.above <= TOLERANCE
 
 
-def described(collective: str, ranks: int, pieces: int, root: int) -> str:
+def described(collective: str | Message, ranks: int, pieces: int, root: int) -> Message:
     """A promise in words.
 
     >>> described("broadcast", 4, 2, 0)
     'broadcast among 4 ranks in 2 pieces from root 0'
     """
-    cut = f" in {pieces} pieces" if pieces > 1 else ""
-    rooted = collective in COLLECTIVES and COLLECTIVES[collective].rooted
-    return f"{collective} among {ranks} ranks{cut}{f' from root {root}' if rooted else ''}"
+    cut = Message("exercises.pieces", pieces=pieces) if pieces > 1 else ""
+    rooted = collective in COLLECTIVES and COLLECTIVES[str(collective)].rooted
+    at = Message("exercises.root", root=root) if rooted else ""
+    return Message("exercises.promise", collective=collective, ranks=ranks, pieces=cut, root=at)
 
 
 TASKS: Registry[LadderTask] = Registry("ops.ladder", "task")

@@ -304,5 +304,5 @@ def published(path: Path = KEPT) -> tuple[MeasuredRun, ...]:
             for entry in entries
         ]
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        raise InputError(f"{path.name} keeps no measured runs: write it with accuracy FILE… -o {path.name}") from None
+        raise InputError("calibration.no_runs", path=path.name) from None
     return tuple(sorted(runs, key=lambda run: -run.worst()))

@@ -146,7 +146,7 @@ def _simulated(
 ) -> tuple[float, str]:
     """Seconds, and what ran; `quick` where a sum comes to the same."""
     if not row.collective:
-        raise InputError("the file does not tell the collective: add --collective")
+        raise InputError("compare.collective")
     if table.kind == "osu":
         return _pair(topology, table, row)
     topology.taking_part(row.ranks)
@@ -168,11 +168,9 @@ def _plain(topology: Topology, row: Measured) -> tuple[float, str]:
     """An algorithm of an MPI library, as the machine alone carries it: nothing is calibrated for those."""
     entry = algorithm_of(row.collective, row.algorithm)
     if entry is None:
-        raise InputError(f"{row.algorithm}: no algorithm of that name is known here, or NCCL did not honour it")
+        raise InputError("compare.algorithm", algorithm=row.algorithm)
     if row.ranks > MOST_RANKS:
-        raise InputError(
-            f"{row.ranks} ranks are more than the {MOST_RANKS} that algorithms of MPI libraries are compared with"
-        )
+        raise InputError("compare.ranks", ranks=row.ranks, most=MOST_RANKS)
     work = registered(entry, row.ranks, topology=topology)
     least = work.schedule.promise.blocks if work.schedule.promise else 1
     return execute(topology, work, max(row.size, least)).time, entry.name
@@ -181,12 +179,10 @@ def _plain(topology: Topology, row: Measured) -> tuple[float, str]:
 def _pair(topology: Topology, table: Table, row: Measured) -> tuple[float, str]:
     """One message of several under way from a rank to another, as the links alone carry it."""
     if row.collective not in ("bandwidth", "latency"):
-        raise InputError(
-            f"OSU's {row.collective} measures an MPI library, and no pace of one is calibrated: give pairs"
-        )
+        raise InputError("compare.osu", collective=row.collective)
     pair = [int(word) for word in table.forced.get("pair", "0,1").split(",")]
     if max(pair) >= topology.n or pair[0] == pair[1]:
-        raise InputError(f"{topology.name} has no ranks {pair[0]} and {pair[1]}: give another machine")
+        raise InputError("compare.pair", topology=topology.name, src=pair[0], dst=pair[1])
     message = unroll(iter([copy(0, 1, slot=0)]), name="message", n=2, promise=None)
     ordered = replace(topology, ranks=tuple(topology.ranks[rank] for rank in pair), router=topology.routes)
     return simulate(ordered, message, row.size * table.messages).time / table.messages, f"{pair[0]} to {pair[1]}"

@@ -53,9 +53,7 @@ def read_all(paths: Iterable[str | Path]) -> tuple[list[Table], list[tuple[str, 
             except InputError as error:
                 outside.append((str(file), str(error).removeprefix(f"{file} ")))
         if len(tables) == before:
-            raise InputError(
-                f"{path} holds no file with measurements: give a folder of {MEASUREMENTS.expected.kinds()}"
-            )
+            raise InputError("measurements.none", path=path, titles=MEASUREMENTS.expected.kinds())
     return tables, outside
 
 
@@ -67,7 +65,7 @@ def _files_in(folder: Path) -> list[Path]:
         if file.is_file() and not any(part.startswith(".") for part in inner):
             files.append(file)
         if len(files) > MOST_FILES:
-            raise InputError(f"{folder} holds more than {MOST_FILES} files: give a folder of measurements alone")
+            raise InputError("measurements.too_many", folder=folder, most=MOST_FILES)
     return sorted(files)
 
 

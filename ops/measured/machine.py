@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ops.measured.rows import Table
 from ops.measured.run_words import transport_of
-from sim.errors import InputError
+from sim.errors import InputError, Message
 
 
 class Rule(NamedTuple):
@@ -82,9 +82,9 @@ def names_system(table: Table) -> bool:
 
 
 NOT_SIMULATED: dict[str, str] = {
-    "socket": "went through sockets, for which no machine here is calibrated",
-    "loop": "went through network interfaces inside a host, which no machine here does",
-    "shared": "has several ranks on one GPU, which no machine here has",
+    "socket": "untold.sockets",
+    "loop": "untold.interfaces",
+    "shared": "untold.several_ranks",
 }
 """Ways to join ranks that no machine has, and what is said of a table that was measured so."""
 _MODEL = re.compile(r"[a-z]\d{1,4}|\b\d{3,4}d?\b|\btitan\b")
@@ -94,9 +94,10 @@ _MODEL = re.compile(r"[a-z]\d{1,4}|\b\d{3,4}d?\b|\btitan\b")
 class UntoldError(InputError):
     """A table does not tell `missing`, its machine or its ranks; `why` leaves out how the terminal mends that."""
 
-    def __init__(self, why: str, missing: str, example: str = "") -> None:
-        super().__init__(f"{why}: add --{missing}{example}")
-        self.why, self.missing = why, missing
+    def __init__(self, why: str, missing: str, /, **values: object) -> None:
+        self.why, self.missing = Message(why, **values), missing
+        by_name = why == "untold.machine"
+        super().__init__("untold.add_name" if by_name else "untold.add", why=self.why, missing=missing)
 
 
 def find_machine(table: Table) -> tuple[str, str]:
@@ -105,20 +106,20 @@ def find_machine(table: Table) -> tuple[str, str]:
     Devices that the table lists are believed first, then the name of the file. Raises UntoldError where neither tells.
     """
     if table.kind == "named" and not any(row.algorithm.startswith("nccl_") for row in table.rows):
-        raise UntoldError(f"{table.source} measures MPI libraries, for which no machine is calibrated", "machine")
+        raise UntoldError("untold.mpi", "machine", source=table.source)
     ranks = table.ranks
     pair = [int(word) for word in table.forced.get("pair", "").split(",") if word]
     ranks = max(ranks, *(gpu + 1 for gpu in pair), 0)
     if not ranks:
-        raise UntoldError(f"{table.source} does not tell how many ranks took part", "ranks")
+        raise UntoldError("untold.ranks", "ranks", source=table.source)
     if why := NOT_SIMULATED.get(transport_of(table)):
-        raise UntoldError(f"{table.source} {why}", "machine")
+        raise UntoldError(why, "machine", source=table.source)
     sources = [("the devices it lists", " ".join(table.words)), ("the name of the file", table.file)]
     for where, text in sources if table.kind == "nccl-tests" else sources[::-1]:
         plain = _plain(text)
         for pattern, what in MISSING:
             if re.search(pattern, plain):
-                raise UntoldError(f"{table.source} was measured on {what}, which no machine here is", "machine")
+                raise UntoldError("untold.measured_on", "machine", source=table.source, what=Message(what))
         rule = next((rule for rule in RULES if re.search(rule.pattern, plain)), None)
         if rule is not None:
             if where.startswith("the devices"):
@@ -127,8 +128,8 @@ def find_machine(table: Table) -> tuple[str, str]:
             return _spec(rule.machine, ranks, each, max(each, min(table.gpus_per_host, rule.gpus))), where
         if table.kind == "nccl-tests" and where.startswith("the devices") and _MODEL.search(plain):
             named = ", ".join(table.words)[:80]
-            raise UntoldError(f"{table.source} was measured on {named}, which no machine here is", "machine")
-    raise UntoldError(f"{table.source} does not tell its machine", "machine", " NAME, see `list machines`")
+            raise UntoldError("untold.measured_on", "machine", source=table.source, what=named)
+    raise UntoldError("untold.machine", "machine", source=table.source)
 
 
 def _plain(text: str) -> str:

@@ -127,9 +127,9 @@ def run(
     plan, work = _plan_of(algorithm)
     plan = replace(plan, **{word: value for word, value in words.items() if value is not None})
     if work and plan.settings and not isinstance(work, Algorithm):
-        raise InputError(f"{work.name} is made already: leave out settings, or give an algorithm by its name")
+        raise InputError("call.settings", work=work.name)
     if plan.is_kept and not (machine is None and faults is None):
-        raise InputError(f"{plan.schedule_name} is a run that was kept: leave out its machine and its faults")
+        raise InputError("call.kept_run", schedule=plan.schedule_name)
     plan, topology = _placed(plan, machine)
     if plan.is_kept:
         return plan.run()
@@ -163,7 +163,7 @@ def _plan_of(algorithm: Any) -> tuple[Plan, Schedule | Algorithm | Work | None]:
     if isinstance(algorithm, str) and (text in ALGORITHMS or not _is_file(text)):
         return Plan().of(text), None
     if text.endswith(".py"):
-        raise InputError(f"{text[:80]} is a Python file: import it, and give its schedule or its algorithm")
+        raise InputError("call.python_file", path=text)
     return Plan(schedule=schedule_text(text), schedule_name=text), None
 
 
@@ -172,9 +172,9 @@ def _listed(steps: Callable[..., Any]) -> Algorithm:
     matches = [entry for entry in ALGORITHMS.distinct() if entry.steps is steps]
     name = getattr(steps, "__name__", type(steps).__name__)
     if not matches:
-        raise InputError(f"{name} is no algorithm yet: write @algorithm(allreduce), or its collective, above it")
+        raise InputError("call.no_algorithm", function=name)
     if len(matches) > 1:
-        raise InputError(f"{name} carries out several collectives: give one of {', '.join(e.name for e in matches)}")
+        raise InputError("call.several", function=name, choices=[e.name for e in matches])
     return matches[0]
 
 
@@ -189,7 +189,7 @@ def _work(plan: Plan, topology: Topology, made: Schedule | Algorithm | Work | No
     else:
         work = imported(made) if isinstance(made, Schedule) else made
         if plan.ranks not in (0, work.n):
-            raise InputError(f"{work.name} is for {work.n} ranks, not {plan.ranks}: leave out ranks")
+            raise InputError("call.ranks", work=work.name, n=work.n, ranks=plan.ranks)
     return work.blocking() if plan.blocking else work
 
 
@@ -223,10 +223,10 @@ def _size(size: Any) -> str:
     if isinstance(size, str):
         return size
     if isinstance(size, bool) or not isinstance(size, Real):
-        raise KindError(f"size is of type {type(size).__name__}: give bytes, or a text like '64MiB'")
+        raise KindError("call.size_type", kind=type(size).__name__)
     number = float(size)
     if not number.is_integer() or number < 1:
-        raise InputError(f"size={number:g} is not a whole number of bytes of 1 or more: give one like 64 * MiB")
+        raise InputError("call.size_number", number=number)
     return size_word(int(number))
 
 

@@ -63,7 +63,7 @@ def chosen_work(
     `options` may have `algorithm`: `ring`, `tree`, or another of the collective's own names. Raises InputError.
     """
     for key in options.keys() - {"algorithm"}:
-        raise InputError(f"{library}.{collective} has no parameter {key[:40]!r}: it takes algorithm= alone")
+        raise InputError("library.no_parameter", library=library, collective=collective, name=key)
     members = Members(topology, topology.ranks[:n])
     call = CollectiveCall.counted(collective, members, size, size / 4, root)
     decision = Selection(library, _forced(collective, options.get("algorithm", AUTO))).choose(call)
@@ -80,7 +80,7 @@ def _forced(collective: str, word: str) -> dict[str, tuple[str, dict[str, Any]]]
         return {collective: (every[0], {})} if len(every) == 1 else {}
     name = shaped(word, collective) if word in SHAPES else f"{collective}.{word}"
     if not name:
-        raise InputError(f"{collective} has no {word}: leave out algorithm={word}")
+        raise InputError("library.no_shape", collective=collective, shape=word)
     return {collective: (ALGORITHMS[name].name, {})}
 
 

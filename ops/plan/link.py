@@ -39,10 +39,10 @@ def from_link(words: Mapping[str, str]) -> Plan:
         if word in words and word not in TEXTS:
             most = LONGEST_OF.get(word, LONGEST)
             if len(words[word]) > most:
-                raise InputError(f"the link's {word} has more than {most:,} characters: open it as a file instead")
+                raise InputError("link.too_long", word=word, most=most)
             value = value_of(word, words[word])
             if value is None:
-                raise InputError(f"the link's {wrong(word, words[word][:20])}: correct the address")
+                raise InputError("link.wrong", what=wrong(word, words[word][:20]))
             values[word] = value
     if "capture" in words:
         values["capture"] = unpacked(words["capture"], example_captures(), "capture")

@@ -16,8 +16,7 @@ def check_words(owner: str, words: Iterable[str], names: Sequence[str]) -> None:
     """Raise KindError for a keyword that is not among those a call knows, the nearest ones named first."""
     for word in words:
         if word not in names:
-            choices = ", ".join(nearest_first(word, names))
-            raise KindError(f"{owner} has no keyword {word[:40]!r}: choose from {choices}")
+            raise KindError("call.keyword", owner=owner, word=word, choices=nearest_first(word, names))
 
 
 def check_kind(word: str, value: object, kind: type) -> None:
@@ -29,7 +28,7 @@ def check_kind(word: str, value: object, kind: type) -> None:
     elif kind is bool:
         expect_kind(value, bool, f"Plan: {word}", "write True or False")
     elif isinstance(value, bool) or not isinstance(value, Integral):
-        raise KindError(f"Plan: {word} is {str(value)[:40]!r}, of type {type(value).__name__}: write a whole number")
+        raise KindError("call.whole", word=word, value=value, kind=type(value).__name__)
 
 
 def one_line(words: Mapping[str, object], usual: Mapping[str, object]) -> str:

@@ -222,7 +222,7 @@ class Plan:
         """The machine, or another one, joined by the network, its ranks placed, as edits left it. Raises InputError."""
         changes = self.network or self.placement or self.edits
         if self.is_kept and changes:
-            raise InputError(f"a run that was kept has its own machine: leave out {changes[:60]}")
+            raise InputError("plan.kept_run", changes=changes)
         machine = base or self._machine()
         machine = networked(machine, self.network) if self.network else machine
         machine = placed(machine, self.placement) if self.placement else machine
@@ -254,7 +254,7 @@ class Plan:
         if library_of(self.algorithm):
             return self._as_library_chooses(topology)
         if not self.algorithm:
-            raise InputError("nothing to run is given: name a COLLECTIVE.ALGORITHM, or add --schedule FILE")
+            raise InputError("plan.nothing")
         return self._registered(ALGORITHMS[self.algorithm], topology)
 
     def _from_file(self, topology: Topology | None) -> Work:
@@ -267,7 +267,7 @@ class Plan:
     def _registered(self, entry: Algorithm, topology: Topology | None) -> Work:
         settings = assignments(self.settings, entry.name)
         if topology is None and not self.ranks:
-            raise InputError(f"{entry.name} can be made for many numbers of ranks: add --ranks 8")
+            raise InputError("plan.ranks", algorithm=entry.name)
         ranks = topology.taking_part(self.ranks) if topology else self.ranks
         root = self.root if entry.collective.rooted else 0
         return registered(entry, ranks, root=root, topology=topology, settings=settings)
@@ -289,9 +289,9 @@ class Plan:
     def _choosable(self, topology: Topology | None) -> Topology:
         """The machine that a library's choice depends on. Raises InputError where it or the size is not given."""
         if topology is None:
-            raise InputError(f"{self.algorithm} depends on the machine: add --machine NAME or --topology FILE")
+            raise InputError("plan.machine", algorithm=self.algorithm)
         if not (self.size or self.counts or self.algorithm.endswith(".barrier")):
-            raise InputError(f"{self.algorithm} depends on the size: add --size 64MiB")
+            raise InputError("plan.depends_on_size", algorithm=self.algorithm)
         return topology
 
     @property
@@ -304,9 +304,7 @@ class Plan:
         if not self.counts:
             return None
         if work.collective is None or not work.collective.vector:
-            raise InputError(
-                f"{work.name} has blocks of equal size: give --size, or choose a v collective for --counts"
-            )
+            raise InputError("plan.equal_blocks", schedule=work.name)
         return self.block_bytes
 
     def displacements(self) -> list[int]:
@@ -314,7 +312,7 @@ class Plan:
         if not self.displs:
             return []
         if not self.counts:
-            raise InputError("--displs says where the blocks of --counts stand: add --counts")
+            raise InputError("plan.displs")
         displs = parse_blocks(self.displs, "displs")
         check_displs(self.block_bytes, displs, "--displs")
         return displs
@@ -356,7 +354,7 @@ class PreparedRun:
         if not self.work.sized or plan.counts:
             return 0
         if not plan.size:
-            raise InputError(f"{self.work.name} moves data, but no size is given: add --size 64MiB")
+            raise InputError("plan.size", schedule=self.work.name)
         return plan.bytes
 
     def run(

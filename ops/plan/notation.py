@@ -129,7 +129,7 @@ def _change(text: str) -> tuple[str, str]:
     name, equals, quoted = text.partition("=")
     word, value = RENAMED.get(name, name), unquote(quoted)
     if word not in CHANGEABLE or not equals or (word in _WHOLE and whole(value) not in range(10**6)):
-        raise InputError(f"the link's against has {text[:40]!r}: write one of {', '.join(CHANGEABLE)}, then =value")
+        raise InputError("link.against", text=text, choices=CHANGEABLE)
     return word, value
 
 

@@ -23,7 +23,7 @@ def unpacked(word: str, examples: Mapping[str, str], what: str) -> str:
     if word.startswith("example-"):
         name = word.removeprefix("example-")
         if name not in examples:
-            raise InputError(f"the link's {what} {name[:40]!r} is not among {', '.join(examples)}: correct the address")
+            raise InputError("link.example", what=what, name=name, choices=examples)
         return examples[name]
     unpacker = zlib.decompressobj()
     try:
@@ -31,5 +31,5 @@ def unpacked(word: str, examples: Mapping[str, str], what: str) -> str:
     except (binascii.Error, zlib.error, ValueError):
         text = ""
     if not unpacker.eof:
-        raise InputError(f"the link's {what} is damaged: paste the {what} again")
+        raise InputError("link.damaged", what=what)
     return text

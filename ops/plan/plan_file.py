@@ -68,13 +68,13 @@ def from_yaml(text: str, name: str, *, execute: bool = False) -> Plan:
     A Python file that it names is refused unless `execute`: running the plan would execute it.
     """
     if len(text) > LARGEST:
-        raise InputError(f"{name} is larger than {LARGEST:,} characters: give a plan that is smaller")
+        raise InputError("plan.too_long", name=name, most=LARGEST)
     root = parse_yaml(text, name)
     nodes = renamed(root.mapping("the plan", ("ringside", "python", PLACE, *WORDS, *RENAMED)))
     if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
-        root.refuse(f"this is no plan that is known here: begin it with ringside: {VERSION}")
+        root.refuse("plan.version", version=VERSION)
     if "python" in nodes and not execute:
-        nodes["python"].refuse("this plan runs a Python file: only the terminal does that, when told --allow-exec")
+        nodes["python"].refuse("plan.runs_python")
     usual: dict[str, Any] = {"algorithm": ""} if "python" in nodes else {}
     values = {word: _value(word, node) for word, node in nodes.items() if word not in ("ringside", PLACE)}
     return replace(Plan(), **(usual | values))
@@ -98,5 +98,5 @@ def _value(word: str, node: YamlNode) -> str | int | bool:
     text = node.text(word)
     value = text if word == "python" else value_of(word, text)
     if value is None:
-        node.refuse(f"{wrong(word, text[:20])}: correct it")
+        node.refuse("at.correct", what=wrong(word, text[:20]))
     return value

@@ -15,7 +15,7 @@ from ops.collectives import COLLECTIVES, Collective
 from ops.registry import ALGORITHMS, Algorithm, algorithm
 from sim.base.files.user_files import user_builtins
 from sim.base.watch import check_transfers
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.schedule import Step
 
 _PASSED_ON = (KeyboardInterrupt, MemoryError, InputError)
@@ -47,14 +47,17 @@ def algorithm_of_file(text: str, collective: str | None) -> Algorithm:
         entry = entries.get(steps)
         if entry is None:
             if collective is None:
-                raise InputError(
-                    f"{path}: {steps.__name__} does not say which collective it carries out: write"
-                    f" @algorithm(allreduce) above it, or `run allreduce --schedule {path}:{steps.__name__}`"
-                )
+                raise InputError("python.which", path=path, function=steps.__name__)
             algorithm(_collective(collective))(steps)
             entry = next(reversed(registered.values()))
         elif collective is not None:
-            raise InputError(f"{path}: {steps.__name__} carries out {entry.collective.name}: leave out {collective}")
+            raise InputError(
+                "python.other",
+                path=path,
+                function=steps.__name__,
+                collective=entry.collective.name,
+                collective2=collective,
+            )
     _check_annotations(entry, path)
     entry = replace(entry, steps=_with_lines(steps, path))
     return replace(entry, pieces=_counted(entry.pieces, path) if entry.pieces else _fitting(entry))
@@ -62,11 +65,11 @@ def algorithm_of_file(text: str, collective: str | None) -> Algorithm:
 
 def _executed(path: str) -> dict[str, Any]:
     if not os.path.isfile(path):  # unlike pathlib it has an answer for a name that is too long
-        raise InputError(f"{path} cannot be read (no such file): give the path of a Python file")
+        raise InputError("python.no_file", path=path)
     try:
         return runpy.run_path(path, {"__builtins__": user_builtins()})
     except SyntaxError as error:
-        raise InputError(f"{path}, line {error.lineno or 1}: {error.msg}: correct it") from None
+        raise InputError("python.syntax", path=path, line=error.lineno or 1, error=error.msg) from None
     except _PASSED_ON:
         raise
     except BaseException as error:  # noqa: BLE001  a file may raise anything, SystemExit included
@@ -78,23 +81,22 @@ def _lives_in(value: Any, path: str) -> bool:
 
 
 def _chosen(path: str, function: str, names: dict[str, Any], made: list[Any]) -> Callable[..., Any]:
-    choices = ", ".join(f"{path}:{steps.__name__}" for steps in made)
+    choices = [f"{path}:{steps.__name__}" for steps in made]
+    mend = Message("choose.from", names=choices) if choices else Message("python.define")
     if function:
         steps = names.get(function)
         if not inspect.isgeneratorfunction(steps):
-            mend = f"choose from {choices}" if choices else "define a generator of steps"
-            raise InputError(f"{path} has no algorithm called {function[:40]!r}: {mend}")
+            raise InputError("python.no_function", path=path, function=function, remedy=mend)
         return steps
     if len(made) != 1:
-        mend = f"choose from {choices}" if made else "define a generator of steps"
-        raise InputError(f"{path} has {len(made) or 'no'} algorithms: {mend}")
+        raise InputError("python.count" if made else "python.none", path=path, count=len(made), remedy=mend)
     only: Callable[..., Any] = made[0]
     return only
 
 
 def _collective(name: str) -> Collective:
     if name not in COLLECTIVES:
-        raise InputError(f"no collective is called {name[:40]!r}: choose from {', '.join(COLLECTIVES)}")
+        raise InputError("collective.unknown", collective=name, choices=COLLECTIVES)
     return COLLECTIVES[name]
 
 
@@ -112,10 +114,7 @@ def _with_lines(steps: Callable[..., Any], path: str) -> Callable[..., Any]:
             together = item if isinstance(item, list | tuple) and not isinstance(item, Step) else (item,)
             strange = [part for part in together if not isinstance(part, Step | str)]
             if strange:
-                raise InputError(
-                    f"{path}: {steps.__name__} yields {str(strange[0])[:40]!r}, no step: yield copy(…) or reduce(…), or"
-                    " a tuple of several at once"
-                )
+                raise InputError("python.step", path=path, function=steps.__name__, value=str(strange[0]))
             yield item
 
     return with_lines
@@ -136,9 +135,7 @@ def _check_annotations(entry: Algorithm, path: str) -> None:
     try:
         entry.params  # noqa: B018  reads them
     except Exception as error:  # noqa: BLE001  an annotation may be any expression
-        raise InputError(
-            f"{path}: {entry.steps.__name__} has an annotation that cannot be used ({error}): correct it"
-        ) from None
+        raise InputError("python.annotation", path=path, function=entry.steps.__name__, error=error) from None
 
 
 def _counted(pieces: Callable[..., int], path: str) -> Callable[..., int]:
@@ -147,10 +144,7 @@ def _counted(pieces: Callable[..., int], path: str) -> Callable[..., int]:
     def counted(n: int, **values: Any) -> int:
         count = _told_with_line(lambda: pieces(n, **values), path)
         if not isinstance(count, int | np.integer) or not 1 <= count <= MOST_PIECES:
-            raise InputError(
-                f"{path}: pieces gives {str(count)[:40]} for {n} ranks, no whole number from 1 to {MOST_PIECES:,}:"
-                " correct it"
-            )
+            raise InputError("python.pieces", path=path, count=str(count), n=n, most=MOST_PIECES)
         return int(count)
 
     return counted
@@ -159,7 +153,7 @@ def _counted(pieces: Callable[..., int], path: str) -> Callable[..., int]:
 def _as_input_error(error: BaseException, path: str) -> InputError:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     where = f"{path}, line {lines[-1]}" if lines else path
-    return InputError(f"{where}: {type(error).__name__}: {error}: correct it")
+    return InputError("python.raised", where=where, kind=type(error).__name__, error=error)
 
 
 def _fitting(entry: Algorithm) -> Callable[..., int]:

@@ -48,7 +48,7 @@ class WorkloadPlan:
     def with_settings(self, settings: Mapping[str, str]) -> "WorkloadPlan":
         """This one with more parameters. Raises InputError for one that it has already."""
         for key in dict(self.settings).keys() & settings.keys():
-            raise InputError(f"{self.workload}: {key} is given twice: keep one")
+            raise InputError("parameter.twice", owner=self.workload, name=key)
         return replace(self, settings=(*self.settings, *settings.items()))
 
     def run(self) -> TrainingStep:
@@ -80,30 +80,33 @@ def is_training(text: str) -> bool:
 
 def to_yaml(plan: WorkloadPlan) -> str:
     """The plan as a file."""
-    machine = {"machine": plan.machine.machine} | {k: v for k, v in unusual(plan.machine) if k in MACHINE}
-    if plan.machine.capture:
-        machine.pop("machine")
     lines = [f"ringside: {VERSION}", *line_of("workload", plan.workload)]
-    for word, text in machine.items():
+    for word, text in machine_words(plan.machine).items():
         lines += line_of(word, text)
     settings = [f"  {line}" for key, text in plan.settings if text for line in line_of(key, text)]
     lines += ["settings:", *settings] if settings else []
     return "\n".join(lines) + "\n"
 
 
+def machine_words(plan: Plan) -> dict[str, str]:
+    """Return the words that tell a plan's machine, as files have them."""
+    words = {"machine": plan.machine} | {word: text for word, text in unusual(plan) if word in MACHINE}
+    return {word: text for word, text in words.items() if word != "machine" or not plan.capture}
+
+
 def from_yaml(text: str, name: str) -> WorkloadPlan:
     """The plan that a file describes. Raises InputError naming the line and the mend."""
     if len(text) > LARGEST:
-        raise InputError(f"{name} is larger than {LARGEST:,} characters: give a plan that is smaller")
+        raise InputError("plan.too_long", name=name, most=LARGEST)
     root = parse_yaml(text, name)
     nodes = root.mapping("the plan", ("ringside", "workload", "settings", *MACHINE))
     if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
-        root.refuse(f"this is no training step that is known here: begin it with ringside: {VERSION}")
+        root.refuse("training.version", version=VERSION)
     words: dict[str, Any] = {word: nodes[word].text(word) for word in MACHINE if word in nodes}
     if len(words.keys() & {"machine", "capture"}) != 1:
-        root.refuse("a machine must be given once: write either machine: NAME, or capture: and the text of a file")
+        root.refuse("training.machine")
     if "workload" not in nodes:
-        root.refuse(f"no workload is named: write one of {', '.join(WORKLOADS)}, like workload: ddp")
+        root.refuse("training.no_workload", choices=WORKLOADS)
     entry = _entry(nodes["workload"])
     settings = nodes["settings"].mapping("settings", entry.params) if "settings" in nodes else {}
     return WorkloadPlan(
@@ -116,7 +119,7 @@ def from_yaml(text: str, name: str) -> WorkloadPlan:
 def _entry(node: YamlNode) -> Workload:
     name = node.text("workload")
     if name not in WORKLOADS:
-        node.refuse(f"no workload is called {name[:40]!r}: choose from {', '.join(WORKLOADS)}")
+        node.refuse("workload.unknown", workload=name, choices=WORKLOADS)
     return WORKLOADS[name]
 
 

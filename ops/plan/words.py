@@ -44,7 +44,7 @@ def value_of(word: str, text: str) -> str | int | bool | None:
 def wrong(word: str, text: str) -> InputError:
     """Why a text is no value of a word; whoever read it says where it stands."""
     if word in NAMES:
-        return InputError(f"{word}={text!r} is not one of {', '.join(NAMES[word])}")
+        return InputError("word.choice", word=word, text=text, choices=NAMES[word])
     if isinstance(getattr(USUAL, word), bool):
-        return InputError(f"{word}={text!r} is neither yes nor no")
-    return InputError(f"{word}={text!r} is not a whole number")
+        return InputError("word.yes_no", word=word, text=text)
+    return InputError("word.whole", word=word, text=text)

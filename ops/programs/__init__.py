@@ -102,7 +102,7 @@ def _run(
     from ops.programs.runtime.transport import Transport
 
     if ranks < 1:
-        raise InputError(f"a program runs on 1 rank or more, not {ranks}: ask for at least one")
+        raise InputError("program.ranks", ranks=ranks)
     code = compiled(source, file)
     folder = os.path.join(os.path.dirname(file), "")
     world = Transport(topology, ranks, folder, selection=selection, eager=eager, history=history)

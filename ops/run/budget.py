@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ops.registry import Algorithm
 from sim.base.watch import Estimate, expect, watching
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.schedule import Schedule
 from sim.schedule.verify import EXACT_BYTES
 
@@ -155,7 +155,7 @@ def _grows(growth: tuple[float, int], n: int) -> float:
 def expect_messages(name: str, count: float) -> None:
     """Refuse traffic of so many messages beside a run, where that is too much. Raises InputError."""
     if count > 0:
-        expect(f"the background traffic beside {name}", Estimate(count, count * MESSAGE, count * MESSAGE_S))
+        expect(Message("budget.background", name=name), Estimate(count, count * MESSAGE, count * MESSAGE_S))
 
 
 def expect_cells(count: int) -> None:
@@ -163,13 +163,13 @@ def expect_cells(count: int) -> None:
     now = watching()
     if now is not None and 4 * count * CELL > now.memory:
         mend = now.mend("memory", f"{math.ceil(5 * count * CELL / 1e9)}GB")
-        raise InputError(f"a grid of {count:,} cells would take {count * CELL / 1e9:.1f} GB before the first: {mend}")
+        raise InputError("budget.grid", count=count, gigabytes=count * CELL / 1000000000.0, remedy=mend)
 
 
-def expect_pairs(name: str, devices: int) -> None:
+def expect_pairs(name: str | Message, devices: int) -> None:
     """Refuse a table of all pairs of so many devices where it does not fit. Raises InputError."""
     now = watching()
     pairs = float(devices) ** 2
     if now is not None and pairs * PAIR > now.memory:
         mend = now.mend("memory", f"{math.ceil(1.25 * pairs * PAIR / 1e9)}GB")
-        raise InputError(f"{name}: a table of {pairs:,.0f} pairs would take {pairs * PAIR / 1e9:,.0f} GB: {mend}")
+        raise InputError("budget.pairs", name=name, pairs=pairs, gigabytes=pairs * PAIR / 1000000000.0, remedy=mend)

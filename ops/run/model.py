@@ -107,8 +107,10 @@ class Run:
         rows = self.timing.rows
         if not isinstance(rows, WrittenRows):
             raise InputError(
-                f"{self.work.name}: {self.timing.messages:,} messages were simulated as {self.timing.simulated:,}, not"
-                " one by one: use fewer ranks"
+                "run.not_one_by_one",
+                schedule=self.work.name,
+                messages=self.timing.messages,
+                simulated=self.timing.simulated,
             )
         return rows.trace
 
@@ -131,7 +133,8 @@ class Run:
         """Return the transfers that these ranks send or receive. Raises InputError for ranks that do not take part."""
         chosen: Ints = np.unique(np.asarray(ranks, np.int32))
         if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < self.timing.ranks:
-            raise InputError(f"{self.work.name} has ranks 0..{self.timing.ranks - 1}, not {chosen.tolist()[:8]}")
+            last = self.timing.ranks - 1
+            raise InputError("run.ranks", schedule=self.work.name, last=last, ranks=chosen[:8])
         return self.timing.rows.of(chosen)
 
     @property

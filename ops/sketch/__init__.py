@@ -50,7 +50,7 @@ class Sketch:
     def kind(self) -> Collective:
         """The collective. Raises InputError for one that cannot be drawn."""
         if self.collective not in collectives():
-            raise InputError(f"{self.collective[:40]!r} cannot be drawn: choose from {', '.join(collectives())}")
+            raise InputError("sketch.no_collective", collective=self.collective, choices=collectives())
         return COLLECTIVES[self.collective]
 
     @property
@@ -62,7 +62,7 @@ class Sketch:
             ("root", self.root, 0, self.ranks - 1 if self.kind.rooted else 0),
         ):
             if not low <= number <= high:
-                raise InputError(f"a sketch's {word} cannot be {number}: choose from {low} to {high}")
+                raise InputError("sketch.range", word=word, number=number, low=low, high=high)
         return self.kind.promise(self.ranks, self.pieces, self.root)
 
     def schedule(self, name: str = "") -> Schedule:
@@ -102,19 +102,15 @@ def check_columns(sketch: Sketch, columns: tuple[Column, ...]) -> None:
     ranks, slots = sketch.ranks, sketch.promise.given.shape[1] + SPARE
     sent = sum(len(move.slots) for column in columns for move in column)
     if len(columns) > MOST_COLUMNS or sent > MOST_SENT:
-        raise InputError(
-            f"{len(columns)} columns that send {sent} slots are more than a sketch holds ({MOST_COLUMNS} and"
-            f" {MOST_SENT}): write them in Python"
-        )
+        raise InputError("sketch.too_much", count=len(columns), sent=sent, most=MOST_COLUMNS, most_sent=MOST_SENT)
     for k, column in enumerate(columns, 1):
         for move in column:
             if max(move.src, move.dst) >= ranks:
                 raise InputError(
-                    f"column {k}: {written_move(move)} names rank {max(move.src, move.dst)}, but ranks go from 0 to"
-                    f" {ranks - 1}: correct it"
+                    "sketch.rank", column=k, move=written_move(move), rank=max(move.src, move.dst), last=ranks - 1
                 )
             if max(max(pair) for pair in move.slots) >= slots:
-                raise InputError(f"column {k}: {written_move(move)} names a slot over {slots - 1}: correct it")
+                raise InputError("sketch.slot", column=k, move=written_move(move), last=slots - 1)
 
 
 def written_move(move: SketchMove) -> str:
@@ -150,14 +146,11 @@ def column_of(text: str, number: int) -> Column:
     for word in text.split():
         match = _MOVE.fullmatch(word)
         if not match:
-            raise InputError(
-                f"column {number}: {word[:40]!r} is no move: write 0>1:2 for slot 2 copied from rank 0 to rank 1,"
-                " 0>1+2 for slot 2 added there"
-            )
+            raise InputError("sketch.move", column=number, word=word)
         src, dst, sign, rest = match.groups()
         pairs = tuple(_pair(part) for part in rest.split(","))
         if src == dst and sign == ":" and any(a == b for a, b in pairs):
-            raise InputError(f"column {number}: {word[:40]} copies a slot to itself: leave it out")
+            raise InputError("sketch.to_itself", column=number, word=word)
         moves.append(SketchMove(REDUCE if sign == "+" else COPY, int(src), int(dst), pairs))
     return tuple(moves)
 

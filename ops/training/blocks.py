@@ -52,7 +52,7 @@ def degree_of(topology: Topology, n: int, degree: int, owner: str) -> int:
 
     size = degree or natural_group(topology, n) or n
     if size > n or n % size:
-        raise InputError(f"{owner}: {n} ranks do not make groups of {size}: choose a degree that divides {n}")
+        raise InputError("training.groups", owner=owner, n=n, size=size)
     return size
 
 

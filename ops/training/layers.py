@@ -5,11 +5,13 @@ from typing import NamedTuple
 
 from sim.base.files.textfile import check_names
 from sim.base.numbers import whole
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.units import parse_size, parse_time
 
 MOST_LAYERS = 10_000
 MOST_PARAMETERS = 1 << 44
+PARTS = ("activation", "forward", "backward")
+"""What messages call the last three words of a line."""
 
 
 class Layer(NamedTuple):
@@ -20,6 +22,10 @@ class Layer(NamedTuple):
     forward: float
     backward: float
     activation: float = 0.0
+    input: float = 0.0
+    """Bytes of what it is given, from which its activations can be computed again."""
+    buffers: tuple[tuple[int, ...], ...] = ()
+    """Shapes of tensors that are no parameters: running means and variances."""
 
     @property
     def parameters(self) -> int:
@@ -42,26 +48,27 @@ def parse_layers(text: str) -> list[Layer]:
         words = line.partition("#")[0].replace(",", " ").split()
         if not words:
             continue
-        where = f"layers, line {number}"
+        where = Message("place.line", file="layers", line=number)
         if len(words) not in (4, 5):
-            raise InputError(f"{where}: {line.strip()[:40]!r} is no layer: write `name 1024x256+1024 1ms 2ms [4MiB]`")
+            raise InputError("layers.line", where=where, line=line.strip())
         check_names(words[:1], where)
         tensors = tuple(_shape(part, where) for part in words[1].split("+"))
-        activation = parse_size(words[4], f"{where}, activation") if len(words) == 5 and words[4] != "0" else 0
-        forward, backward = (parse_time(words[2], f"{where}, forward"), parse_time(words[3], f"{where}, backward"))
-        layers.append(Layer(words[0], tensors, forward, backward, activation))
+        activation, forward, backward = (Message("layers.part", where=where, part=part) for part in PARTS)
+        size = parse_size(words[4], activation) if len(words) == 5 and words[4] != "0" else 0
+        times = parse_time(words[2], forward), parse_time(words[3], backward)
+        layers.append(Layer(words[0], tensors, *times, size))
         if len(layers) > MOST_LAYERS:
-            raise InputError(f"layers: more than {MOST_LAYERS:,} lines: join layers")
+            raise InputError("layers.too_many", most=MOST_LAYERS)
     if not layers:
-        raise InputError("layers: the table is empty: write a line like `fc1 1024x256+1024 1ms 2ms` per layer")
+        raise InputError("layers.empty")
     return layers
 
 
-def _shape(text: str, where: str) -> tuple[int, ...]:
+def _shape(text: str, where: Message) -> tuple[int, ...]:
     sizes = [whole(part) for part in text.split("x")]
     shape = tuple(size for size in sizes if size is not None and size > 0)
     if len(shape) < len(sizes):
-        raise InputError(f"{where}: {text[:40]!r} is no shape: write it like 1024x256 or 1024")
+        raise InputError("layers.shape", where=where, text=text)
     if math.prod(shape) > MOST_PARAMETERS:
-        raise InputError(f"{where}: {text[:40]} holds more than {MOST_PARAMETERS:,} numbers: use a smaller shape")
+        raise InputError("layers.too_large", where=where, text=text, most=MOST_PARAMETERS)
     return shape

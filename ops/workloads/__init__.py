@@ -58,9 +58,7 @@ class Workload:
         """Raise InputError where a ring or a tree is preferred, and no collective of the step can be one."""
         if shape != AUTO and step.calls and not any(shape_of(call.algorithm) == shape for call in step.calls):
             called = ", ".join(sorted({call.algorithm.partition(".")[0] for call in step.calls}))
-            raise InputError(
-                f"{self.name}: none of its collectives here ({called}) has a {shape}: leave out algorithm={shape}"
-            )
+            raise InputError("workload.no_shape", workload=self.name, collectives=called, shape=shape)
 
 
 WORKLOADS: Registry[Workload] = Registry(

@@ -87,9 +87,7 @@ def _sizes(text: str, n: int, what: str) -> list[int]:
     parts = text.replace(",", "+").replace(" ", "+").split("+")
     parts = [part for part in parts if part]
     if len(parts) != n:
-        raise InputError(
-            f"allgatherv: {what} has {len(parts)} sizes for {n} ranks: give one per rank, like 1MiB+0+3MiB"
-        )
+        raise InputError("allgatherv.sizes", what=what, count=len(parts), n=n)
     return [parse_size(part, f"allgatherv: {what}, rank {r}", least=0) for r, part in enumerate(parts)]
 
 

@@ -69,5 +69,5 @@ def zero_first(
 def _arrivals(text: str, n: int) -> list[float]:
     parts = [part for part in text.replace(",", "+").replace(" ", "+").split("+") if part]
     if len(parts) != n:
-        raise InputError(f"zero_first: arrivals has {len(parts)} times for {n} ranks: give one per rank, like 0s+1s+2s")
+        raise InputError("zero_first.arrivals", count=len(parts), n=n)
     return [parse_time(part, f"zero_first: arrivals, rank {r}") for r, part in enumerate(parts)]

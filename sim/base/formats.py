@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sim.base.files.textfile import Expected, bounded, read_text
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.parameters import Parameter, bind, parameters
 from sim.registry import Registry
 
@@ -129,24 +129,25 @@ class Formats(Registry[Format[Thing]], Generic[Thing]):
         """The endings of all formats' files, without the dot."""
         return tuple(sorted({ending for entry in self.values() for ending in entry.endings}))
 
-    def titles(self) -> str:
+    def titles(self) -> Message:
         """What may be given, in one phrase."""
-        *others, last = (entry.title for entry in self.values())
-        return f"{', '.join(others)} or {last}" if others else last
+        *others, last = (Message(entry.title) for entry in self.values())
+        return Message("list.or", others=others, last=last) if others else last
 
     def recognise(self, text: str, name: str) -> Format[Thing]:
         """The format of a text; `name` is what messages call it. Raises InputError saying what it is instead."""
         bounded(text, name, self.expected)
         if not text.strip():
-            raise InputError(f"{name} is empty: give {self.titles()}")
+            raise InputError("file.empty", file=name, titles=self.titles())
         by_precedence = sorted(self.values(), key=lambda entry: -entry.precedence)
         matching = next((entry for entry in by_precedence if entry.matches(text)), None)
         if matching is not None:
             return matching
         instead = next(filter(None, (entry.explain(text) for entry in by_precedence)), "")
         instead = instead or self._other_thing(text[:LOOKED_AT])
-        unknown = f"no {self._words.unknown or self._words.thing} known here: give {self.titles()}"
-        raise InputError(f"{name} is {instead or unknown}")
+        thing = Message(self._words.unknown or self._words.thing)
+        unknown = Message("file.unknown", thing=thing, titles=self.titles())
+        raise InputError("file.is_instead", file=name, instead=Message(instead) if instead else unknown)
 
     def _other_thing(self, text: str) -> str:
         return next((what for pattern, what in self._other_things if re.search(pattern, text, re.IGNORECASE)), "")
@@ -181,8 +182,8 @@ class Formats(Registry[Format[Thing]], Generic[Thing]):
         """
         entry = self[format]
         if entry.write is None:
-            able = ", ".join(entry.name for entry in self.values() if entry.write)
-            raise InputError(f"{self._words.things} are not written as {format}: choose from {able}")
+            able = [entry.name for entry in self.values() if entry.write]
+            raise InputError("write.not_written", things=Message(self._words.things), format=format, choices=able)
         bound = bind(entry.write, options, format, skip=(self._words.thing, "machine"))
         if machine is not None and "machine" in signature(entry.write).parameters:
             bound["machine"] = machine
@@ -237,23 +238,28 @@ def reading(name: str, title: str) -> Iterator[None]:
         yield
     except InputError as error:
         if not str(error).startswith(name):
-            error.args = (f"{_place(name)}: {error}",)
+            error.args = (Message("at.place", place=_place(name), what=error),)
         raise
     except SLIPS as error:
         number, line = _LINE.get()
-        what, mend = (f"{line[:60]!r}", "correct the line") if number else ("it", "correct the file")
-        raise ReadingError(f"{_place(name)}: {what} does not fit {title} ({_reason(error)}): {mend}") from error
+        raise ReadingError(
+            "reader.line" if number else "reader.file",
+            place=_place(name),
+            line=line,
+            title=Message(title),
+            reason=_reason(error),
+        ) from error
     finally:
         _LINE.reset(token)
 
 
-def _place(name: str) -> str:
+def _place(name: str) -> str | Message:
     number, _ = _LINE.get()
-    return f"{name}, line {number}" if number else name
+    return Message("place.line", file=name, line=number) if number else name
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception) -> str | Message:
     """What an exception says, on one line."""
     if isinstance(error, KeyError):
-        return f"nothing is called {str(error)[:60]}"
+        return Message("reader.nothing_called", key=error)
     return " ".join(str(error).split())[:120] or type(error).__name__

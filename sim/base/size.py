@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sim.base.numbers import whole
-from sim.errors import InputError
+from sim.errors import InputError, Message
 
 SETTING = "RINGSIDE_MAX_DEVICES"
 USUAL = 1 << 15
@@ -28,20 +28,21 @@ def number_of_devices(text: str, owner: str) -> int:
     """A maximum that a person sets. Raises InputError naming the owner where it is no number."""
     most = whole(text)
     if most is None or not 1 <= most <= LARGEST:
-        raise InputError(f"{owner}={text[:40]!r} is no number of devices from 1 to {LARGEST}: write one like {USUAL}")
+        raise InputError("size.no_number", owner=owner, text=text, most=LARGEST, usual=USUAL)
     return most
 
 
-def room_for(devices: int, owner: str = "the machine", links: int = 0) -> None:
+def room_for(devices: int, owner: object = Message("the machine"), links: int = 0) -> None:
     """Raise InputError where a machine with so many devices and links is larger than what is allowed."""
     most = max_devices()
     for count, limit, needed in ((devices, most, devices), (links, LINKS * most, -(-links // LINKS))):
         if count > limit:
             raise InputError(
-                f"{owner}: {count:,}"
-                + (" devices" if limit == most else " links")
-                + f" are more than {limit:,}: choose fewer"
-                + (f", or allow them with --max-devices {needed} (on a server: {SETTING})" if needed <= LARGEST else "")
+                "size.devices" if limit == most else "size.links",
+                owner=owner,
+                count=count,
+                most=limit,
+                allow=Message("size.allow", needed=needed, setting=SETTING) if needed <= LARGEST else "",
             )
 
 

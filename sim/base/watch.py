@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.units import fmt_size
 
 LEAST_BYTES = 200
@@ -29,8 +29,8 @@ class Estimate(NamedTuple):
     seconds: float
 
 
-def _ask_for_less(what: str, amount: str) -> str:
-    return "use fewer ranks, or an algorithm with fewer transfers"
+def _ask_for_less(what: str, amount: str) -> str | Message:
+    return Message("watch.less")
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Watch:
     every: float = 0.2
     tell: Callable[[float], None] = lambda share: None
     announce: Callable[[Estimate], None] = lambda estimate: None
-    mend: Callable[[str, str], str] = _ask_for_less
+    mend: Callable[[str, str], str | Message] = _ask_for_less
     began: float = field(default_factory=time.monotonic)
     _last: float = field(default_factory=time.monotonic)
 
@@ -56,21 +56,21 @@ class Watch:
         now = time.monotonic()
         if now - self.began > self.seconds:
             mend = self.mend("seconds", f"{10 * self.seconds:.0f}")
-            raise InputError(f"the run was stopped after {self.seconds:.3g} s, all it may take: {mend}")
+            raise InputError("watch.stopped", seconds=self.seconds, mend=mend)
         if now - self._last >= self.every:
             self._last = now
             self.tell(min(1.0, max(0.0, share)))
 
-    def expect(self, name: str, estimate: Estimate) -> None:
+    def expect(self, name: str | Message, estimate: Estimate) -> None:
         """Called before a run, with what it will take. Raises InputError where that is more than it may."""
-        what = f"{name} would take about {estimate.transfers:,.0f} transfers"
+        what = Message("watch.would_take", name=name, transfers=estimate.transfers)
         if estimate.bytes > self.memory:
             size, most = fmt_size(round(estimate.bytes, -6)), fmt_size(round(self.memory, -6))
             mend = self.mend("memory", f"{math.ceil(estimate.bytes * 1.25 / 1e9)}GB")
-            raise InputError(f"{what} and {size} of memory, but may take {most}: {mend}")
+            raise InputError("watch.memory", what=what, size=size, most=most, mend=mend)
         if estimate.seconds > self.seconds:
             mend = self.mend("seconds", f"{2 * estimate.seconds:.0f}")
-            raise InputError(f"{what} and {estimate.seconds:,.0f} s, but may take {self.seconds:,.0f} s: {mend}")
+            raise InputError("watch.seconds", what=what, seconds=estimate.seconds, most=self.seconds, remedy=mend)
         self.announce(estimate)
         self.began = time.monotonic()
 
@@ -125,7 +125,7 @@ def passing(share: float = 0.0) -> None:
         now.passing(share)
 
 
-def expect(name: str, estimate: Estimate) -> None:
+def expect(name: str | Message, estimate: Estimate) -> None:
     """Tell whoever watches what a run will take. Raises InputError where that is more than it may."""
     now = _NOW.get()
     if now is not None:
@@ -142,4 +142,4 @@ def check_transfers(name: str, transfers: int, steps: int) -> None:
     if size > now.memory:
         mend = now.mend("memory", f"{math.ceil(4 * now.memory / 1e9)}GB")
         most = fmt_size(round(now.memory, -6))
-        raise InputError(f"{name} has {transfers:,} transfers so far, more than fit into {most} of memory: {mend}")
+        raise InputError("watch.memory_so_far", name=name, transfers=transfers, most=most, mend=mend)

@@ -7,7 +7,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from sim.base.pasted import pasted_lines
-from sim.errors import InputError
+from sim.errors import InputError, Message
 
 DEEPEST = 200
 MOST_ELEMENTS = 500_000
@@ -29,9 +29,9 @@ class Element:
     children: list["Element"] = field(default_factory=list)
     text: str = ""
 
-    def refuse(self, name: str, why: str) -> NoReturn:
-        """Raise the InputError that names this place in the file called `name`."""
-        raise InputError(f"{name}, line {self.line}: {why}")
+    def refuse(self, name: str, why: str, /, **values: object) -> NoReturn:
+        """Raise the InputError that names this place in the file called `name`; `why` is the id of a message."""
+        raise InputError("at.line", file=name, line=self.line, what=Message(why, **values))
 
 
 def parse_xml(text: str, name: str, *, doctype: bool = False) -> Element:
@@ -48,7 +48,7 @@ def parse_xml(text: str, name: str, *, doctype: bool = False) -> Element:
         return _root(_alone(_unprefixed(text)), name, doctype=doctype)
     except expat.ExpatError:
         what = expat.ErrorString(wrong.code)
-    raise InputError(f"{name}, line {wrong.lineno}: not well-formed XML ({what}): give the whole file")
+    raise InputError("xml.malformed", file=name, line=wrong.lineno, why=what)
 
 
 def parse_each(text: str, name: str) -> list[Element]:
@@ -123,15 +123,15 @@ class _XmlReader:
         self.parser.StartDoctypeDeclHandler = self.declare
         self.parser.EntityDeclHandler = self.define
 
-    def refuse(self, why: str) -> NoReturn:
-        raise InputError(f"{self.name}, line {self.parser.CurrentLineNumber}: {why}")
+    def refuse(self, why: str, /, **values: object) -> NoReturn:
+        raise InputError("at.line", file=self.name, line=self.parser.CurrentLineNumber, what=Message(why, **values))
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
         if len(self.open_now) >= DEEPEST:
-            self.refuse(f"elements nest deeper than {DEEPEST}: give the file as its tool wrote it")
+            self.refuse("xml.too_deep", most=DEEPEST)
         if self.count > MOST_ELEMENTS:
-            self.refuse(f"more than {MOST_ELEMENTS:,} elements: give a smaller file")
+            self.refuse("xml.too_many", most=MOST_ELEMENTS)
         element = Element(tag, self.parser.CurrentLineNumber, attributes)
         (self.open_now[-1].children if self.open_now else self.roots).append(element)
         self.open_now.append(element)
@@ -146,7 +146,7 @@ class _XmlReader:
 
     def declare(self, _kind: str, _system: str | None, _public: str | None, has_definitions: int) -> None:
         if not self.doctype or has_definitions:
-            self.refuse("a DOCTYPE is not read here: delete it")
+            self.refuse("xml.doctype")
 
     def define(self, *_: object) -> None:
-        self.refuse("entities are not read here: write the text itself")
+        self.refuse("xml.entities")

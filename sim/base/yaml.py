@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import yaml
 
 from sim.base.pasted import bare_lines
-from sim.errors import InputError
+from sim.errors import InputError, Message
 
 DEEPEST = 50
 MOST_NODES = 2_000_000
@@ -38,35 +38,42 @@ class YamlNode:
     lines: dict[str, int] = field(default_factory=dict)
     size: int = 1
 
-    def refuse(self, why: str, line: int = 0) -> NoReturn:
-        """Raise the InputError that names this place."""
-        raise InputError(f"{self.name}, line {line or self.line}: {why}")
+    @property
+    def place(self) -> Message:
+        """The file and the line."""
+        return Message("place.line", file=self.name, line=self.line)
+
+    def refuse(self, why: str | Exception, at: int = 0, /, **values: object) -> NoReturn:
+        """Raise the InputError that names this place, or a line; `why` is the id of a message, or an error."""
+        what = Message(why, **values) if isinstance(why, str) else why
+        raise InputError("at.line", file=self.name, line=at or self.line, what=what)
 
     def text(self, what: str) -> str:
         """The text it is. Raises InputError naming `what` when it is none, or empty."""
         if not isinstance(self.value, str) or not self.value:
-            self.refuse(f"{what} is {self._shape()}: write one value")
+            self.refuse("yaml.one_value", what=Message(what), shape=self._shape())
         return self.value
 
     def items(self, what: str) -> "list[YamlNode]":
         """The list it is. Raises InputError naming `what` when it is none."""
         if not isinstance(self.value, list):
-            self.refuse(f"{what} is {self._shape()}: write a list")
+            self.refuse("yaml.list", what=Message(what), shape=self._shape())
         return self.value
 
     def mapping(self, what: str, keys: Collection[str] = ()) -> "dict[str, YamlNode]":
         """The mapping it is, of `known` keys if any are given. Raises InputError naming `what` and the nearest key."""
         if not isinstance(self.value, dict):
-            self.refuse(f"{what} is {self._shape()}: write key: value")
+            self.refuse("yaml.mapping", what=Message(what), shape=self._shape())
         for key in self.value:
             if keys and key not in keys:
                 near = difflib.get_close_matches(key, keys, 1)
-                mend = f"did you mean {near[0]}?" if near else f"it takes {', '.join(keys)}"
-                self.refuse(f"{what} has no key {key[:40]!r}: {mend}", self.lines[key])
+                mend = Message("choose.near", name=near[0]) if near else Message("choose.takes", names=keys)
+                self.refuse("yaml.no_key", self.lines[key], what=Message(what), key=key, remedy=mend)
         return self.value
 
-    def _shape(self) -> str:
-        return {str: "empty" if self.value == "" else "one value", list: "a list", dict: "a mapping"}[type(self.value)]
+    def _shape(self) -> Message:
+        one = "yaml.is_empty" if self.value == "" else "yaml.is_str"
+        return Message({str: one, list: "yaml.is_list", dict: "yaml.is_dict"}[type(self.value)])
 
 
 def parse_yaml(text: str, name: str) -> YamlNode:
@@ -84,12 +91,12 @@ def parse_yaml(text: str, name: str) -> YamlNode:
         line = min(mark.line, text.count("\n")) + 1 if mark else 1
         if _TOO_DEEP in what:
             _refuse_depth(YamlNode(name, line, ""))
-        raise InputError(f"{name}, line {line}: not well-formed YAML ({what}): give the whole file") from None
+        raise InputError("yaml.malformed_line", file=name, line=line, why=what) from None
     except yaml.YAMLError as error:
         what = " ".join(str(error).split())[:120]
-        raise InputError(f"{name}: not well-formed YAML ({what}): give the whole file") from None
+        raise InputError("yaml.malformed", file=name, why=what) from None
     if root is None:
-        raise InputError(f"{name} holds no values: give the whole file")
+        raise InputError("yaml.empty", file=name)
     return root
 
 
@@ -108,7 +115,7 @@ def _escaped(letter: re.Match[str]) -> str:
 
 
 def _refuse_depth(node: YamlNode) -> NoReturn:
-    node.refuse(f"values nest deeper than {DEEPEST}: give the file as its tool wrote it")
+    node.refuse("yaml.too_deep", most=DEEPEST)
 
 
 def _document(events: Iterator[Any], name: str) -> YamlNode | None:
@@ -116,7 +123,7 @@ def _document(events: Iterator[Any], name: str) -> YamlNode | None:
     reader = _YamlReader(name)
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent) and reader.root is not None:
-            raise InputError(f"{name}, line {event.start_mark.line + 1}: a second document begins: keep one")
+            raise InputError("yaml.second", file=name, line=event.start_mark.line + 1)
         if isinstance(event, yaml.CollectionEndEvent):
             reader.close()
         elif isinstance(event, yaml.NodeEvent):
@@ -146,7 +153,7 @@ class _YamlReader:
         node = _node(event, self.name, self.anchors, {id(entry) for entry, _ in self.open_now})
         self.total += node.size
         if self.total > MOST_NODES:
-            node.refuse(f"more than {MOST_NODES:,} values: give a smaller file")
+            node.refuse("yaml.too_many", most=MOST_NODES)
         opens = isinstance(event, yaml.CollectionStartEvent)
         if not self.open_now:
             self.root = node
@@ -166,12 +173,10 @@ def _node(event: Any, name: str, anchors: dict[str, YamlNode], open_now: set[int
     if isinstance(event, yaml.AliasEvent):
         target = anchors.get(event.anchor)
         if target is None or id(target) in open_now:
-            raise InputError(
-                f"{name}, line {line}: *{event.anchor[:40]} names nothing finished: write the value itself"
-            )
+            raise InputError("yaml.anchor", file=name, line=line, anchor=event.anchor)
         return YamlNode(name, line, target.value, target.lines, target.size)
     if event.tag is not None and event.tag != "!":
-        raise InputError(f"{name}, line {line}: the tag {event.tag[:40]} is not read here: delete it")
+        raise InputError("yaml.tag", file=name, line=line, tag=event.tag)
     if isinstance(event, yaml.ScalarEvent):
         empty = event.implicit[0] and event.value in _EMPTY
         return YamlNode(name, line, "" if empty else event.value)
@@ -188,9 +193,9 @@ def _put(parent: YamlNode, keys: list[str], node: YamlNode, event: Any) -> None:
         parent.value[keys.pop()] = node
         return
     if not isinstance(event, yaml.ScalarEvent):
-        node.refuse("a key is no single word: write key: value")
+        node.refuse("yaml.key")
     key = event.value
     if key in parent.value:
-        node.refuse(f"{key[:40]!r} is given twice: keep one")
+        node.refuse("yaml.twice", key=key)
     parent.lines[key] = node.line
     keys.append(key)

@@ -7,6 +7,7 @@ advances all flows to the next moment SimPy's calendar cares about, so a plain c
 import math
 import time as clock
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from sim.schedule import Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.schedule.verify import Proof, prove
 from sim.topology import Device, Floats, Link, Topology
-from sim.trace import Capacities, History, Stall, Trace
+from sim.trace import Alone, Capacities, History, Stall, Trace
 
 INTERPRETED = 30_000
 """Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
@@ -152,9 +153,9 @@ class Cluster:
     def set_bandwidth(self, link: int, bandwidth: float) -> None:
         """Change a link's capacity from now on, in B/s; zero kills it. Raises InputError for nonsense."""
         if not 0 <= link < len(self.topology.links):
-            raise InputError(f"{self.topology.name} has no link {link}: links count from 0")
+            raise InputError("engine.no_link", topology=self.topology.name, link=link)
         if not (math.isfinite(bandwidth) and bandwidth >= 0):
-            raise InputError(f"{self.topology.name}: link {link} cannot have bandwidth {bandwidth}: give 0 or more")
+            raise InputError("engine.bandwidth", topology=self.topology.name, link=link, bandwidth=bandwidth)
         self._capacities.append((link, float(self.env.now), bandwidth))
         self.kernel.touch(
             self.arena.fabric, self.arena.crossbar, self.arena.limit(link, bandwidth), float(self.env.now)
@@ -168,7 +169,7 @@ class Cluster:
         machine = self.topology
         devices = list(machine.ranks[: machine.taking_part(schedule.n)] if group is None else group)
         if len(devices) != schedule.n or len(set(devices)) != len(devices):
-            raise InputError(f"{schedule.name} needs {schedule.n} different devices, not {devices[:8]}: name each once")
+            raise InputError("engine.devices", schedule=schedule.name, n=schedule.n, devices=devices[:8])
         return [*devices, *switch_devices(machine, schedule, devices)]
 
     def _expect(self, transfers: int) -> None:
@@ -373,4 +374,5 @@ def simulate(
     event = cluster.start(schedule, size, blocks=blocks, lockstep=lockstep, group=group, proof=proof)
     trace: Trace = cluster.run(event)
     trace.real["sim_s"] = cluster.sim_s
-    return trace
+    is_sized = blocks is None and schedule.fixed_bytes is None
+    return replace(trace, alone=Alone(lockstep, schedule.unit_share if is_sized else 0.0))

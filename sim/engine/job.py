@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim.base.arrays import Floats, Ints, blank
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.faults.model import HeldBack
 from sim.schedule import Schedule
 from sim.schedule.verify import Proof
@@ -37,13 +37,10 @@ class Job:
 def check_size(name: str, unit_share: float, size: float) -> None:
     """Raise InputError for bytes that a schedule of equal blocks cannot be run with; see `Schedule.unit_share`."""
     if unit_share > 0 and not (1 <= size <= LARGEST_SIZE):
-        raise InputError(f"{name}: size {size:g} is not between 1 byte and 1 PiB: give one like 64MiB")
+        raise InputError("job.size", name=name, size=size)
     if unit_share > 0 and size * unit_share < 1:
         least = math.ceil(1 / unit_share)
-        raise InputError(
-            f"{name} cuts {size:g} bytes into {least} blocks, which leaves less than one byte each:"
-            f" use a size of {least} bytes or more"
-        )
+        raise InputError("job.blocks", name=name, size=size, least=least)
 
 
 def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Floats | None, proof: Proof) -> Floats:
@@ -66,10 +63,10 @@ def transfer_bytes(schedule: Schedule, size: float, blocks: Sequence[float] | Fl
     weights = np.asarray(blocks, dtype=np.float64)
     promise = schedule.promise
     if promise is None or weights.shape != (promise.blocks,):
-        owed = "no known blocks" if promise is None else f"{promise.blocks} blocks"
-        raise InputError(f"{schedule.name} has {owed}, but {weights.size} sizes were given: give one size per block")
+        owed = Message("job.no_blocks") if promise is None else Message("job.has_blocks", count=promise.blocks)
+        raise InputError("job.sizes", schedule=schedule.name, blocks=owed, count=weights.size)
     if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() > LARGEST_SIZE:
-        raise InputError(f"{schedule.name}: block sizes must be 0 bytes or more, finite, and 1 PiB at most together")
+        raise InputError("job.block_sizes", schedule=schedule.name)
     carried = np.where(proof.carried >= 0, weights[np.maximum(proof.carried, 0)], 0.0)
     if schedule.single:
         return carried

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.engine.job import Job
-from sim.errors import InputError, Sentence, StalledError, first_few
+from sim.errors import InputError, Message, StalledError, first_few
 from sim.fabric.links import HISTORY
 from sim.fabric.memory import Arena
 from sim.schedule import Schedule
@@ -20,30 +20,30 @@ NAMED = 4
 def stall_error(trace: Trace, lost: InputError | None) -> StalledError | InputError:
     """The error that carries a stalled trace; it is of the kind of `lost`, which it quotes, where that is told."""
     sentence = message(trace)
-    error = StalledError(sentence) if lost is None else type(lost)(f"{sentence}; {lost}")
+    error = StalledError(sentence) if lost is None else type(lost)("list.sentences", parts=[sentence, lost])
     error.trace = trace
     return error
 
 
-def message(trace: Trace) -> Sentence:
+def message(trace: Trace) -> Message:
     """What can never end, the links that hold it, and who waits for whom."""
     stall = trace.stall
     assert stall is not None
     sentence = standing(trace.topology, trace.schedule.name, stuck(trace), stall.links)
     chain = circle(stall)
-    rows = first_few([f"rank {rank} waits for rank {sender}" for rank, sender in chain or waiting(stall)], NAMED)
-    return "; ".join(filter(None, (sentence, f"{rows}, in a circle" if chain else rows)))
-
-
-def standing(topology: Topology, name: str, pairs: Sequence[tuple[int, int]], dead: Sequence[int]) -> Sentence:
-    """What can never end: messages between some pairs of places, and the links that hold them."""
-    waits = first_few([f"rank {a} -> rank {b}" for a, b in pairs], NAMED) or "transfers that wait for each other"
-    links = ", ".join(f"{topology.links[i].src} -> {topology.links[i].dst}" for i in dead[:NAMED])
-    return (
-        f"{name} can never finish: {waits} cannot move"
-        + "; "
-        + (f"dead links: {links}" if links else "dead links: none")
+    waits = [Message("stall.waits", rank=rank, sender=sender) for rank, sender in chain or waiting(stall)]
+    rows = first_few(waits, NAMED)
+    return Message(
+        "list.sentences", parts=[sentence, Message("stall.circle", rows=rows) if chain else rows][: 1 + bool(waits)]
     )
+
+
+def standing(topology: Topology, name: str, pairs: Sequence[tuple[int, int]], dead: Sequence[int]) -> Message:
+    """What can never end: messages between some pairs of places, and the links that hold them."""
+    waits = first_few([f"rank {a} -> rank {b}" for a, b in pairs], NAMED) if pairs else Message("stall.each_other")
+    links = [f"{topology.links[i].src} -> {topology.links[i].dst}" for i in dead[:NAMED]]
+    down = Message("stall.dead", links=links) if links else Message("stall.none_dead")
+    return Message("list.sentences", parts=[Message("stall.never", name=name, waits=waits), down])
 
 
 def stuck(trace: Trace) -> list[tuple[int, int]]:

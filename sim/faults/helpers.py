@@ -12,21 +12,21 @@ from sim.topology import DeviceIndex, Topology
 def checked_span(kind: str, start: float, end: float | None) -> tuple[float, float]:
     """Start and end in s, infinite where there is no end. Raises InputError unless the end comes later."""
     if end is not None and end <= start:
-        raise InputError(f"{kind}: it ends at {end:g} s, not after its start at {start:g} s: give a later end")
+        raise InputError("fault.ends", kind=kind, end=end, start=start)
     return start, np.inf if end is None else end
 
 
 def checked_share(kind: str, share: float, name: str = "share") -> float:
     """A share of a bandwidth; `name` is the parameter's. Raises InputError for nothing and for more than all."""
     if not 0 < share <= 1:
-        raise InputError(f"{kind}: {name}={share:g} is not between 0 and 1: 0.5 is half; dead_link is for none")
+        raise InputError("fault.share", kind=kind, name=name, share=share)
     return share
 
 
 def rank_index(topology: Topology, kind: str, rank: int) -> DeviceIndex:
     """Return which device plays a rank. Raises InputError for a rank that the machine has not."""
     if not 0 <= rank < topology.n:
-        raise InputError(f"{kind}: {topology.name} has ranks 0..{topology.n - 1}, not {rank}: choose one of them")
+        raise InputError("fault.rank", kind=kind, topology=topology.name, last=topology.n - 1, rank=rank)
     return DeviceIndex(topology.ranks[rank])
 
 
@@ -38,7 +38,7 @@ def rank_device(topology: Topology, kind: str, rank: int) -> str:
 def device_index(topology: Topology, kind: str, name: str) -> DeviceIndex:
     """Return the index of a named device. Raises InputError."""
     if name not in topology.index:
-        raise InputError(f"{kind}: {topology.name} has no device called {name[:40]!r}: `topology` lists them")
+        raise InputError("fault.device", kind=kind, topology=topology.name, name=name)
     return DeviceIndex(topology.index[name])
 
 
@@ -48,7 +48,7 @@ def links_between(topology: Topology, kind: str, src: str, dst: str, *, both: bo
     links: list[int] = np.flatnonzero((begin == a) & (end == b)).tolist()
     links += np.flatnonzero((begin == b) & (end == a) & (topology.shared | both)).tolist()
     if not links:
-        raise InputError(f"{kind}: {topology.name} has no link {src} -> {dst}: `topology --json` lists them")
+        raise InputError("fault.link", kind=kind, topology=topology.name, src=src, dst=dst)
     return links
 
 

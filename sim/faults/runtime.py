@@ -11,7 +11,7 @@ import numpy as np
 from sim.base import watch
 from sim.base.arrays import Floats, Ints
 from sim.engine.job import Job
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Message, StalledError
 from sim.fabric.links import LOAD
 from sim.fabric.memory import Arena
 from sim.faults.model import HeldBack, Perturbation, Running
@@ -228,8 +228,8 @@ def _resumed(process: Running, event: Any) -> Running:
         if not hasattr(event, "callbacks"):  # as all that SimPy waits for has
             running: Any = process  # Python's own
             line = f"{shown(running.gi_code.co_filename)}, line {running.gi_frame.f_lineno}"
-            what = f"yields a {type(event).__name__}: yield what to wait for, `yield from` a process"
-            raise AdditionError(f"{line}: {what}")
+            what = Message("addition.yields", kind=type(event).__name__)
+            raise AdditionError("at.place", place=line, what=what)
         value = yield event
         try:
             event = process.send(value)

@@ -30,22 +30,19 @@ LARGEST_TEXT = 1 * MiB
 """Beyond any real machine's description; keeps a mistaken file from being searched for hours."""
 
 OTHER_THINGS = (
-    (r"<algo\s", "an MSCCL schedule, not a machine: give it as --schedule"),
-    (r"#\s+out-of-place", "a table of nccl-tests, which measures a machine: give it to `validate`"),
-    (r"<!DOCTYPE html|<html", "a web page: paste only the text of the topology"),
-    (r"<graphs\b", "the graphs of NCCL's search, not its machine: give what NCCL_TOPO_DUMP_FILE names"),
-    (
-        r"\bNCCL INFO\b",
-        "a log of NCCL, which tells no rates: run it again with NCCL_TOPO_DUMP_FILE=topo.xml, and give that",
-    ),
-    (r"(?m)^Machine \(.{1,40}\)|^ +Package L#0", "the text of lstopo, which leaves links out: give `lstopo --of xml`"),
+    (r"<algo\s", "instead.msccl_schedule"),
+    (r"#\s+out-of-place", "instead.nccl_tests"),
+    (r"<!DOCTYPE html|<html", "instead.web_page_machine"),
+    (r"<graphs\b", "instead.graphs_machine"),
+    (r"\bNCCL INFO\b", "instead.nccl_log"),
+    (r"(?m)^Machine \(.{1,40}\)|^ +Package L#0", "instead.lstopo_text"),
     (
         r"(?m)^\s{0,8}\d{1,7}\s+\d{1,7}\s+[\d.]{1,9}[GMT]bps\s+[\d.]{1,12}[mun]?s\s+[\d.]{1,9}\s*$",
-        "a topology of ns-3, as SimAI and ASTRA-sim take it: write an ASTRA-sim network file, or YAML of our own",
+        "instead.ns3",
     ),
-    (r"command not found|NVIDIA-SMI has failed|is not recognized", "an error message: run the command where it works"),
+    (r"command not found|NVIDIA-SMI has failed|is not recognized", "instead.error_message"),
 )
-"""Patterns of what people paste by mistake, what it is and what to do."""
+"""Patterns of what people paste by mistake, and the ids of what it is and what to do."""
 
 WORDS = Words("topology", "machines", "a topology file", "give the topology alone")
 FORMATS: Formats[Topology] = Formats(__name__, WORDS, largest=LARGEST_TEXT, other_things=OTHER_THINGS)

@@ -56,7 +56,7 @@ def _section(line: str) -> str:
 def explain(text: str) -> str:
     """What else of amd-smi this is, and what to paste instead."""
     if re.search(r"^[ \t]*amd-smi\b|AMDSMI Tool:|AMD-SMI \d|^GPU: \d+[ \t]*$", text, re.MULTILINE):
-        return "an output of amd-smi that tells no paths: paste `amd-smi topology`"
+        return "instead.amd_smi"
     return ""
 
 
@@ -95,9 +95,9 @@ def read(
 def _report(names: list[str], cells: Cells, name: str) -> PairTables:
     """Cells by number instead of by bus."""
     if not names or not (cells["type"] or cells["weight"]):
-        raise InputError(f"{name} has no table of link types or weights: paste the whole output of `amd-smi topology`")
+        raise InputError("amd_smi.no_table", name=name)
     if len(set(names)) != len(names) or len(names) > MOST_GPUS:
-        raise InputError(f"{name}: {len(names)} GPUs, some of them twice or too many: paste the output of one machine")
+        raise InputError("amd_smi.gpus", name=name, count=len(names))
     number = {gpu: i for i, gpu in enumerate(names)}
     report = PairTables(list(range(len(names))))
     for kind, table in cells.items():
@@ -137,12 +137,11 @@ def _from_tables(text: str, name: str) -> tuple[list[str], Cells]:
             header = words
             names = names or header
             if header != names or not all(map(_BUS.fullmatch, header)):
-                raise InputError(f"{name}, line {number}: this table has other GPUs than the first: paste all of one")
+                raise InputError("smi.other_gpus", file=name, line=number)
         else:
             if words[0] not in header or len(words) != len(header) + 1:
                 raise InputError(
-                    f"{name}, line {number}: row {words[0]} has {len(words) - 1} entries for {len(header)} GPUs:"
-                    " paste the table again, unwrapped and whole"
+                    "smi.row", file=name, line=number, row=words[0], cells=len(words) - 1, gpus=len(header)
                 )
             cells[table] |= {(words[0], other): word for other, word in zip(header, words[1:], strict=True)}
     return names, cells
@@ -152,11 +151,11 @@ def _from_json(text: str, name: str) -> tuple[list[str], Cells]:
     try:
         document = json.JSONDecoder().raw_decode(text)[0]
     except (ValueError, RecursionError):
-        raise InputError(f"{name} is no whole JSON: give what `amd-smi topology --json` printed") from None
+        raise InputError("amd_smi.json", name=name) from None
     if isinstance(document, dict):
         document = next((value for value in document.values() if isinstance(value, list)), [document])
     if not all(isinstance(gpu, dict) and "gpu" in gpu for gpu in document):
-        raise InputError(f"{name} is no list of GPUs: give what `amd-smi topology --json` printed")
+        raise InputError("amd_smi.no_list", name=name)
     cells: Cells = {kind: {} for kind in (*SECTIONS.values(),)}
     for gpu in document:
         for kind, other, cell in _said(gpu):
@@ -190,7 +189,7 @@ def _from_csv(text: str, name: str) -> tuple[list[str], Cells]:
     other = next((i for i, word in enumerate(header) if i and word in ("gpu", "link_gpu", "links_gpu", "peer_gpu")), 0)
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(header):
-            raise InputError(f"{name}, row {number}: {len(row)} cells for {len(header)} columns: give the whole CSV")
+            raise InputError("csv.cells", file=name, row=number, cells=len(row), columns=len(header))
         gpu = row[0].strip()
         for column, cell in zip(header, row, strict=True):
             wide = _COLUMN.fullmatch(column)
@@ -207,6 +206,4 @@ def _from_csv(text: str, name: str) -> tuple[list[str], Cells]:
 def _check_names(names: list[str], cells: Cells, name: str) -> None:
     strangers = {gpu for table in cells.values() for pair in table for gpu in pair if gpu not in names}
     if strangers:
-        raise InputError(
-            f"{name} tells of links to GPU {min(strangers)[:20]}, which has no entry: give the whole output"
-        )
+        raise InputError("amd_smi.stranger", file=name, gpu=min(strangers))

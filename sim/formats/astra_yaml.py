@@ -51,9 +51,7 @@ def matches(text: str) -> bool:
 
 def explain(text: str) -> str:
     """What an older network file is."""
-    return (
-        "a network file of ASTRA-sim 1: write topology, npus_count, bandwidth and latency" if _OLD.search(text) else ""
-    )
+    return "instead.astra_1" if _OLD.search(text) else ""
 
 
 @reader("astra_yaml", "an ASTRA-sim network file", matches=matches, explain=explain, endings=("yml", "yaml"))
@@ -99,13 +97,11 @@ def _dimensions(root: YamlNode) -> list[Dimension]:
     said = root.mapping("the file", KEYS)
     missing = next((key for key in KEYS if key not in said), None)
     if missing is not None:
-        root.refuse(f"no key {missing}: write topology, npus_count, bandwidth and latency, one list each")
+        root.refuse("astra.no_key", key=missing)
     lists = {key: said[key].items(key) for key in KEYS}
     for key, values in lists.items():
         if len(values) != len(lists["topology"]) or not values:
-            said[key].refuse(
-                f"{key} has {len(values)} entries, topology {len(lists['topology'])}: write one per dimension"
-            )
+            said[key].refuse("astra.entries", key=key, entries=len(values), dimensions=len(lists["topology"]))
     dims: list[Dimension] = []
     stride, first = 1, 0
     n = 1
@@ -116,13 +112,11 @@ def _dimensions(root: YamlNode) -> list[Dimension]:
     for shape, size, rate, wait in zip(lists["topology"], sizes, lists["bandwidth"], lists["latency"], strict=True):
         word = shape.text("a topology")
         if word not in SHAPES:
-            shape.refuse(f"topology {word[:40]!r} is unknown: choose from {', '.join(SHAPES)}")
+            shape.refuse("topology.shape", shape=word, choices=SHAPES)
         bandwidth = _number(rate, "bandwidth", "50.0") * GiB
         latency = _number(wait, "latency", "500.0") * ns
         if not 1 <= bandwidth <= LARGEST_BANDWIDTH or not 0 <= latency <= LARGEST_TIME:
-            (wait if 1 <= bandwidth <= LARGEST_BANDWIDTH else rate).refuse(
-                "bandwidth must be above zero and latency zero or more: write GB/s like 50.0 and ns like 500.0"
-            )
+            (wait if 1 <= bandwidth <= LARGEST_BANDWIDTH else rate).refuse("astra.rates")
         dim = Dimension(word, size, bandwidth, latency, stride, first)
         dims.append(dim)
         stride, first = stride * size, first + n * dim.links
@@ -134,7 +128,7 @@ def _size(node: YamlNode) -> int:
     text = node.text("npus_count")
     size = whole(text)
     if size is None or size < 2:
-        node.refuse(f"npus_count {text[:40]!r} is no whole number of 2 or more: write one like 8")
+        node.refuse("astra.npus_count", text=text)
     return size
 
 
@@ -142,7 +136,7 @@ def _number(node: YamlNode, what: str, example: str) -> float:
     text = node.text(what)
     value = real(text)
     if value is None:
-        node.refuse(f"{what} {text[:40]!r} is not a finite number: write one like {example}")
+        node.refuse("astra.number", what=what, text=text, example=example)
     return value
 
 

@@ -31,7 +31,7 @@ def matches(text: str) -> bool:
 def explain(text: str) -> str:
     """What else of AMD's tools this is, and what to paste instead."""
     if "ROCm System Management Interface" in text or "ROCM-SMI" in text.upper():
-        return "an output of rocm-smi that tells no paths: paste `rocm-smi --showtopo` or `amd-smi topology`"
+        return "instead.rocm_smi"
     return ""
 
 
@@ -71,13 +71,13 @@ def _report(text: str, name: str) -> PairTables:
             header = _header(words, f"{name}, line {number}")
             report.gpus = report.gpus or header
             if header != report.gpus:
-                raise InputError(f"{name}, line {number}: this table has other GPUs than the first: paste all of one")
+                raise InputError("smi.other_gpus", file=name, line=number)
         elif table and words and re.fullmatch(r"GPU\d{1,4}", words[0]):
             report.cells[table] |= _row(words, header, f"{name}, line {number}")
         elif words:
             table = ""
     if not report.gpus:
-        raise InputError(f"{name} holds no table of GPUs: paste the output of `rocm-smi --showtopo`")
+        raise InputError("rocm_smi.no_table", name=name)
     return report
 
 
@@ -85,20 +85,17 @@ def _row(words: list[str], header: list[int], where: str) -> dict[Pair, str]:
     """What a row of a table says of its GPU and each of the header's. Raises InputError where it is cut."""
     gpu = _gpu(words[0])
     if gpu not in header or len(words) != len(header) + 1:
-        raise InputError(
-            f"{where}: row {words[0]} has {len(words) - 1} entries for {len(header)} GPUs:"
-            " paste the table again, unwrapped and whole"
-        )
+        raise InputError("rocm_smi.row", where=where, row=words[0], cells=len(words) - 1, gpus=len(header))
     return {(gpu, other): word for other, word in zip(header, words[1:], strict=True)}
 
 
 def _header(words: list[str], where: str) -> list[int]:
     """GPU numbers of a header row. Raises InputError where it is none."""
     if not all(re.fullmatch(r"GPU\d{1,4}", word) for word in words):
-        raise InputError(f"{where}: a row of GPU names is due here, like `GPU0 GPU1`: paste the table again")
+        raise InputError("rocm_smi.names", where=where)
     gpus = [_gpu(word) for word in words]
     if len(set(gpus)) != len(gpus) or len(gpus) > MOST_GPUS:
-        raise InputError(f"{where}: {len(gpus)} GPUs, some of them twice or too many: paste the table of one machine")
+        raise InputError("rocm_smi.gpus", where=where, count=len(gpus))
     return gpus
 
 

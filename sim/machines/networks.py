@@ -46,7 +46,7 @@ def grid(
     """A torus whose dimensions are closed one by one. Raises InputError for sizes that cannot be."""
     if not 1 <= len(dims) <= 6 or min(dims) < 1:
         shape = "x".join(map(str, dims))
-        raise InputError(f"{name}: dims={shape[:40]} is no grid in up to 6 dimensions: try 4x4x2")
+        raise InputError("machine.dims", name=name, dims=shape)
     n = math.prod(dims)
     room_for(n, name)
     closed = tuple(end or size == 2 for end, size in zip(wrap, dims, strict=True))  # two share one cable either way
@@ -111,7 +111,7 @@ def fat_tree(
     to the core. Who goes to the same GPU takes the same way (D-mod-k).
     """
     if not 1 <= oversubscription <= 1000:
-        raise InputError(f"fat_tree: oversubscription={oversubscription:g} is not between 1 and 1000: 2 is two to one")
+        raise InputError("fat_tree.oversubscription", oversubscription=oversubscription)
     room_for(pods * leaves * (gpus + 1) + pods * gpus + gpus * leaves, "fat_tree", 6 * pods * leaves * gpus)
     devices = [Device(f"GPU{r}", "GPU") for r in range(pods * leaves * gpus)]
     links: list[Link] = []
@@ -149,9 +149,7 @@ def dragonfly(
     """
     n = groups * routers * gpus
     if routers * groups > 1 << 12:
-        raise InputError(
-            f"dragonfly: {routers * groups} routers are more than {1 << 12}: choose fewer groups or routers"
-        )
+        raise InputError("dragonfly.routers", routers=routers * groups, most=1 << 12)
     room_for(n + groups * routers, "dragonfly", 2 * n + groups * routers * (routers - 1) + groups * (groups - 1))
     devices = [Device(f"GPU{r}", "GPU") for r in range(n)]
     devices += [Device(f"R{r}", "NET") for r in range(groups * routers)]

@@ -91,9 +91,9 @@ def spots(text: str, name: str) -> list[tuple[int, int]]:
     """
     every = [spot for at, line in enumerate(text.splitlines(), 1) for spot in _of_line(line, at, name)]
     if not every:
-        raise InputError(f"{name} names no rank: write lines like rank 0=node1 slot=0, or node1 slots=4")
+        raise InputError("rank_file.no_rank", file=name)
     if len(every) > MOST:
-        raise InputError(f"{name} names {len(every):,} ranks, more than {MOST:,}: give fewer")
+        raise InputError("rank_file.too_many", file=name, count=len(every), most=MOST)
     numbers = _numbers(spot.host for spot in every)
     every = _by_rank(every, name)
     free: Counter[str] = Counter()
@@ -120,10 +120,10 @@ def _of_line(line: str, at: int, name: str) -> Iterator[Spot]:
         slots = _SLOTS.search(match[3])
         count = int(match[2] or (slots[1] if slots else 1))
         if not 1 <= count <= MOST:
-            raise InputError(f"{name}, line {at}: {count} slots: write one or more, and {MOST:,} at most")
+            raise InputError("rank_file.slots", file=name, line=at, count=count, most=MOST)
         yield from (Spot(at, None, match[1], None) for _ in range(count))
     else:
-        raise InputError(f"{name}, line {at}: {plain[:40]!r} names no rank and no host: write rank 0=node1 slot=0")
+        raise InputError("rank_file.line", file=name, line=at, text=plain)
 
 
 def _slot(word: str | None, at: int, name: str) -> int | None:
@@ -131,9 +131,7 @@ def _slot(word: str | None, at: int, name: str) -> int | None:
         return None
     slot = whole(word)
     if slot is None or slot < 0:
-        raise InputError(
-            f"{name}, line {at}: slot={word[:20]} names cores, no GPU: write the GPU's number, like slot=0"
-        )
+        raise InputError("rank_file.cores", file=name, line=at, slot=word)
     return slot
 
 
@@ -145,12 +143,12 @@ def _by_rank(every: Sequence[Spot], name: str) -> list[Spot]:
     if len(numbered) < len(every):
         other = next(spot for spot in every if spot.rank is None)
         host = other.host[:40]
-        raise InputError(f"{name}, line {other.line}: {host} has no rank, as others have: write rank N={host} slot=0")
+        raise InputError("rank_file.host", file=name, line=other.line, host=host)
     ordered = sorted(numbered, key=lambda spot: (spot.rank, spot.line))
     for rank, spot in enumerate(ordered):
         if spot.rank != rank:
-            what = f"rank {spot.rank} stands there twice" if spot.rank == rank - 1 else f"rank {rank} is missing"
-            raise InputError(f"{name}, line {spot.line}: {what}: name every rank from 0 on once")
+            why = "rank_file.rank_twice" if spot.rank == rank - 1 else "rank_file.rank_missing"
+            raise InputError(why, file=name, line=spot.line, rank=min(spot.rank or 0, rank))
     return ordered
 
 

@@ -39,10 +39,10 @@ def placed(topology: Topology, text: str) -> Topology:
     text = in_one_line(text, "placement") if "\n" in text.strip() else text
     chosen = _Chooser(topology).devices(text)
     if not chosen:
-        raise InputError(f"placement: no GPU is named: write it like {EXAMPLES}, or give names or a rank file")
+        raise InputError("placement.empty", examples=EXAMPLES)
     twice, times = Counter(chosen).most_common(1)[0]
     if times > 1:
-        raise InputError(f"placement: {topology.devices[twice].name} would play {times} ranks: name each GPU once")
+        raise InputError("placement.twice", name=topology.devices[twice].name, times=times)
     short = " ".join(text.split())
     label = short if len(short) <= _SHORT and not is_rank_file(text) else f"{len(chosen)} GPUs placed"
     return replace(topology, name=f"{topology.name}, {label}", ranks=tuple(chosen), router=topology.routes)
@@ -78,20 +78,16 @@ class _Chooser:
         values = dict(word.partition("=")[::2] for word in words)
         unknown = next((word for word in words if word.partition("=")[0] not in _WORDS or "=" not in word), None)
         if unknown is not None:
-            raise InputError(
-                f"placement: {unknown[:30]!r} is unknown: write it like {EXAMPLES}, or give names or a rank file"
-            )
+            raise InputError("placement.unknown", unknown=unknown, examples=EXAMPLES)
         if len(values) < len(words):
-            raise InputError(
-                f"placement: a word is given twice: write it like {EXAMPLES}, or give names or a rank file"
-            )
+            raise InputError("placement.word_twice", examples=EXAMPLES)
         hosts = self._count("hosts", values.get("hosts", str(len(self.hosts))), len(self.hosts))
         gpus = [*self.hosts.values()][:hosts]
         fewest = min(map(len, gpus))
         each = self._count("per_host", values["per_host"], fewest) if "per_host" in values else None
         order = values.get("order", ORDERS[0])
         if order not in ORDERS:
-            raise InputError(f"placement: order={order[:20]!r} is unknown: choose from {', '.join(ORDERS)}")
+            raise InputError("placement.order", order=order, orders=ORDERS)
         chosen = [of_host[:each] for of_host in gpus]
         if order == ORDERS[0]:
             return [device for of_host in chosen for device in of_host]
@@ -100,11 +96,8 @@ class _Chooser:
     def _count(self, word: str, text: str, most: int) -> int:
         value = whole(text)
         if value is None or not 1 <= value <= most:
-            raise InputError(
-                f"placement: {word}={text[:20]}, where {self.topology.name} has {most} "
-                + ("hosts" if word == "hosts" else "GPUs on a host")
-                + f": choose from 1 to {most}"
-            )
+            why = "placement.hosts" if word == "hosts" else "placement.per_host"
+            raise InputError(why, word=word, text=text, topology=self.topology.name, most=most)
         return value
 
     def _listed(self, words: Sequence[str]) -> Iterator[int]:
@@ -138,27 +131,20 @@ class _Chooser:
         elif whole(word) is not None or _RANGE.fullmatch(word):
             least, most = self._ends(word)
             if most >= topology.n:
-                raise InputError(
-                    f"placement: {topology.name} has GPUs 0 to {topology.n - 1}, not {most}: name one of these"
-                )
+                raise InputError("placement.gpus", topology=topology.name, last=topology.n - 1, most=most)
             yield from topology.ranks[least : most + 1]
         elif several is not None and f"{several[1]}{several[2]}" in topology.index:
             least, most = self._ends(f"{several[2]}-{several[3]}")
             for number in range(least, min(most, least + topology.n) + 1):
                 yield self._rank_of(f"{several[1]}{number}")
         else:
-            raise InputError(
-                f"placement: {word[:40]!r} is no GPU of {topology.name}:"
-                f" write it like {EXAMPLES}, or give names or a rank file"
-            )
+            raise InputError("placement.no_gpu_here", word=word, topology=topology.name, examples=EXAMPLES)
 
     def _rank_of(self, name: str) -> int:
         device = self.topology.index.get(name)
         if device is None or device not in self.topology.ranks:
             names = [self.topology.devices[k].name for k in self.topology.ranks]
-            raise InputError(
-                f"placement: {name[:40]} is no GPU of {self.topology.name}: name some of {first_few(names, 6)}"
-            )
+            raise InputError("placement.no_gpu", name=name, topology=self.topology.name, names=first_few(names, 6))
         return device
 
     def _hosts(self, word: str) -> list[int]:
@@ -172,22 +158,18 @@ class _Chooser:
         first, _, last = word.partition("-")
         least, most = whole(first), whole(last or first)
         if least is None or most is None or not 0 <= least <= most:
-            raise InputError(f"placement: {word[:30]!r} is neither a number nor a range: write it like 4 or 0-3")
+            raise InputError("placement.range", word=word)
         return least, most
 
     def _of(self, host: int) -> list[int]:
         if host >= len(self.hosts):
-            name, count = self.topology.name, len(self.hosts)
-            raise InputError(
-                f"placement: {name} has {count}"
-                + (" hosts" if count > 1 else " host")
-                + f", counted from 0, and no number {host}: name others, or take a machine of more hosts"
-            )
+            why = "placement.no_host" if len(self.hosts) > 1 else "placement.one_host"
+            raise InputError(why, name=self.topology.name, count=len(self.hosts), host=host)
         return [*self.hosts.values()][host]
 
     def _gpu(self, host: int, gpu: int) -> int:
         of_host = self._of(host)
         if gpu >= len(of_host):
             name, last = self.topology.name, len(of_host) - 1
-            raise InputError(f"placement: host {host} of {name} has GPUs 0 to {last}, not {gpu}: name one of these")
+            raise InputError("placement.host_gpu", host=host, name=name, last=last, gpu=gpu)
         return of_host[gpu]

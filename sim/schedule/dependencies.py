@@ -60,10 +60,7 @@ def derive(schedule: Schedule) -> Waits:
     """
     rows, moved = schedule.transfers, len(schedule.from_slot)
     if moved > MOST:
-        raise InputError(
-            f"{schedule.name} moves {moved:,} slots, and what waits for what is worked out for {MOST:,} at most:"
-            " use fewer ranks or channels, or an algorithm of which equal ranks are simulated once"
-        )
+        raise InputError("schedule.too_many_moves", schedule=schedule.name, moved=moved, most=MOST)
     kernel = twin(replay, moved * 12)
     pending, start = blank(rows, np.int32), blank(rows + 2, np.int64)
     scratch = blank((schedule.places * schedule.slots, 2), np.int32), blank((moved, 2), np.int32)

@@ -16,14 +16,14 @@ def check_displs(counts: Sequence[float], displs: Sequence[float], what: str = "
     `counts` and `displs` are in the same unit, bytes or elements.
     """
     if len(displs) != len(counts):
-        raise InputError(f"{what}: there are {len(displs)} for {len(counts)} blocks: give one per block")
+        raise InputError("displacements.count", what=what, count=len(displs), blocks=len(counts))
     for i, displ in enumerate(displs):
         if not 0 <= displ <= LARGEST_SIZE:
-            raise InputError(f"{what}, block {i}: {displ} is no place in a buffer: give 0 or more")
+            raise InputError("displacements.place", what=what, block=i, displ=displ)
     filled = sorted((displs[i], displs[i] + count, i) for i, count in enumerate(counts) if count)
     for (_, end, i), (begin, _, k) in pairwise(filled):
         if begin < end:
-            raise InputError(f"{what}: blocks {min(i, k)} and {max(i, k)} overlap: move one of them")
+            raise InputError("displacements.overlap", what=what, block=min(i, k), other=max(i, k))
 
 
 def extent(counts: Sequence[float], displs: Sequence[float]) -> float:
@@ -47,6 +47,6 @@ def place(buffer: NDArray[Any], blocks: Sequence[NDArray[Any]], displs: Sequence
     counts = [len(block) for block in blocks]
     check_displs(counts, displs)
     if extent(counts, displs) > len(buffer):
-        raise InputError(f"displacements: the blocks reach to {extent(counts, displs)}, the buffer to {len(buffer)}")
+        raise InputError("displacements.beyond", extent=extent(counts, displs), room=len(buffer))
     for block, displ in zip(blocks, displs, strict=True):
         buffer[displ : displ + len(block)] = block

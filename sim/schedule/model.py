@@ -282,7 +282,7 @@ def _collected(
     phases: list[tuple[int, str]] = []
     transfers = 0
     if isinstance(steps, Step) or not isinstance(steps, Iterable):
-        raise InputError(f"{name}: its steps are a {type(steps).__name__}, not a row of them: yield each")
+        raise InputError("steps.kind", name=name, kind=type(steps).__name__)
     for item in steps:
         check_transfers(name, transfers, len(sizes) + len(phases))
         if isinstance(item, str):
@@ -295,8 +295,7 @@ def _collected(
             continue
         step = item
         if not isinstance(step, tuple) or not all(isinstance(part, Step) for part in step):
-            came = f"step {len(sizes) + 1} is of type {type(item).__name__}"
-            raise InputError(f"{name}: {came}: yield what `copy` and `reduce` return, or a tuple of that")
+            raise InputError("steps.came", name=name, step=len(sizes) + 1, kind=type(item).__name__)
         parts.extend(step)
         sizes.append(sum(len(part.src) for part in step))
         transfers += sizes[-1]
@@ -340,13 +339,14 @@ def _check_ranges(schedule: Schedule, ends: tuple[Ints, Ints]) -> None:
         outside = (schedule.src < 0) | (schedule.src >= places) | (schedule.dst < 0) | (schedule.dst >= places)
         i = int(np.argmax(outside))
         raise InputError(
-            f"{schedule.name}, step {schedule.step_of[i] + 1}: rank {schedule.src[i]} sends to rank {schedule.dst[i]},"
-            f" but ranks go from 0 to {places - 1}: correct the peer"
+            "steps.peer",
+            schedule=schedule.name,
+            step=schedule.step_of[i] + 1,
+            src=schedule.src[i],
+            dst=schedule.dst[i],
+            last=places - 1,
         )
     if min(slots.min(initial=0) for slots in _each(schedule.from_slot, schedule.to_slot)) < 0:
         negative = (schedule.from_slot < 0) | (schedule.to_slot < 0)
         i = int(schedule.transfer_of[int(np.argmax(negative))])
-        raise InputError(
-            f"{schedule.name}, step {schedule.step_of[i] + 1}: rank {schedule.src[i]} uses a slot below zero:"
-            " slots count from 0 (pad rows of slots with -1 on both sides)"
-        )
+        raise InputError("steps.slot", schedule=schedule.name, step=schedule.step_of[i] + 1, rank=schedule.src[i])

@@ -98,7 +98,7 @@ def tolerance(promise: Promise, inputs: Buffers, op: str = "sum") -> Buffers:
 def compare(schedule: Schedule, inputs: Buffers, op: str = "sum") -> NumericOutcome:
     """Execute, and hold every owed element against `expected`. Raises InputError as `execute` does."""
     if schedule.promise is None:
-        raise InputError(f"{schedule.name} promises nothing, so there is nothing to compare with: use `execute`")
+        raise InputError("numbers.no_promise", schedule=schedule.name)
     promise, laid = schedule.promise, inputs.shape[1]
     got = execute(schedule, inputs, op)[:, :laid]
     due, owed = expected(promise, inputs, op), promise.owed != NOTHING
@@ -117,7 +117,7 @@ def cut(schedule: Schedule, elements: int) -> NDArray[np.int64]:
     for a barrier, and for a custom schedule, whose blocks nobody has named.
     """
     if schedule.promise is None:
-        raise InputError(f"{schedule.name} promises nothing, so it has no blocks to cut: lay out its inputs by slot")
+        raise InputError("numbers.no_blocks", schedule=schedule.name)
     if schedule.promise.union:
         raise _without_data(schedule.name)
     parts = round(1 / schedule.unit_share)
@@ -132,7 +132,7 @@ def random_inputs(promise: Promise, lengths: NDArray[np.int64], dtype: str, op: 
     integers cover their whole range. Raises InputError for a dtype that is not among `DTYPES`.
     """
     if dtype not in DTYPES:
-        raise InputError(f"no element type is called {dtype[:40]!r}: choose from {', '.join(DTYPES)}")
+        raise InputError("numbers.dtype", dtype=dtype, choices=DTYPES)
     rng = np.random.default_rng(seed)
     shape = (*promise.given.shape, int(lengths.max(initial=0)))
     values: Buffers
@@ -148,14 +148,14 @@ def random_inputs(promise: Promise, lengths: NDArray[np.int64], dtype: str, op: 
 
 def _combine(promise: Promise | None, op: str, owner: str) -> np.ufunc:
     if op not in OPS:
-        raise InputError(f"no reduction is called {op[:40]!r}: choose from {', '.join(OPS)}")
+        raise InputError("numbers.op", op=op, choices=OPS)
     if promise is not None and promise.union:
         raise _without_data(owner)
     return OPS[op]
 
 
 def _without_data(owner: str) -> InputError:
-    return InputError(f"{owner} moves no data, so it cannot run on buffers: choose another collective")
+    return InputError("numbers.no_data", owner=owner)
 
 
 def _identity(op: str, dtype: np.dtype[Any]) -> Any:
@@ -170,11 +170,10 @@ def _check(inputs: Buffers, schedule: Schedule) -> None:
     slots = min(schedule.slots, *inputs.shape[1:2]) if promise is None else promise.given.shape[1]
     if inputs.ndim != 3 or inputs.shape[:2] != (schedule.places, slots):
         raise InputError(
-            f"{schedule.name}: the inputs have shape {inputs.shape}:"
-            f" give {schedule.places} ranks x {slots} slots x elements"
+            "numbers.shape", schedule=schedule.name, shape=inputs.shape, places=schedule.places, slots=slots
         )
     if inputs.dtype.name not in DTYPES:
-        raise InputError(f"{schedule.name} cannot run on {inputs.dtype.name}: choose from {', '.join(DTYPES)}")
+        raise InputError("numbers.no_dtype", schedule=schedule.name, dtype=inputs.dtype.name, choices=DTYPES)
 
 
 def _over_contributors(promise: Promise, values: Buffers, combine: np.ufunc) -> Buffers:

@@ -26,7 +26,7 @@ def picture(schedule: Schedule) -> str:
     """
     promise, n = schedule.promise, schedule.n
     if promise is None or n > MOST:
-        raise InputError(f"{schedule.name}: pictures show what is promised among at most {MOST} ranks: take fewer")
+        raise InputError("picture.ranks", schedule=schedule.name, most=MOST)
     slots = promise.given.shape[1]
     held = np.zeros((schedule.places, schedule.slots, n), np.bool_)
     rank, slot = np.nonzero(promise.given[:n] != NOTHING)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.schedule import Schedule
 from sim.topology.generations import can_reduce
 from sim.topology.model import Topology
@@ -24,10 +24,8 @@ def switch_devices(topology: Topology, schedule: Schedule, ranks: list[int]) -> 
     nodes = list(dict.fromkeys(node_of[ranks].tolist()))
     meant = schedule.switches.count("NVS")
     if meant not in (0, len(nodes)):
-        raise InputError(
-            f"{schedule.name} is for ranks of {meant} node{'s' * (meant > 1)}, not of {len(nodes)}:"
-            " take fewer ranks or another algorithm"
-        )
+        why = "switch.nodes" if meant > 1 else "switch.one_node"
+        raise InputError(why, schedule=schedule.name, meant=meant, count=len(nodes))
     chosen: list[int] = []
     inside = iter(nodes)
     for kind in schedule.switches:
@@ -38,28 +36,22 @@ def switch_devices(topology: Topology, schedule: Schedule, ranks: list[int]) -> 
         else:
             near, candidates = ranks, of_kind["NET"] or (of_kind["NVS"] if len(nodes) == 1 else [])
         if not candidates:
-            place = "between its nodes" if kind == "NET" else "in its node"
-            raise InputError(
-                f"{schedule.name} needs a switch {place} that adds and copies, and {topology.name} has none there:"
-                " choose another algorithm or machine"
-            )
+            why = "switch.none_between" if kind == "NET" else "switch.none_inside"
+            raise InputError(why, schedule=schedule.name, topology=topology.name)
         if reason := cannot_reduce(topology, candidates[0]):
-            raise InputError(f"{schedule.name} {reason}: choose another algorithm or machine")
+            raise InputError("switch.reason", schedule=schedule.name, reason=reason)
         chosen.append(candidates[0] if len(candidates) == 1 else _nearest(topology, near, candidates))
     return chosen
 
 
-def cannot_reduce(topology: Topology, switch: int) -> str:
-    """Return why a switch neither adds nor copies what it carries, empty where it does.
+def cannot_reduce(topology: Topology, switch: int) -> Message | None:
+    """Return why a switch neither adds nor copies what it carries, None where it does.
 
     An NVSwitch does from Hopper on, and where nothing says which GPUs the machine has; a network's switches do.
     """
     if topology.kinds[switch] != "NVS" or can_reduce(topology.generation):
-        return ""
-    return (
-        f"needs NVSwitches that add and copy, as from Hopper on (NVLink SHARP), and those of {topology.name}"
-        f" are for {topology.generation} GPUs"
-    )
+        return None
+    return Message("switch.cannot_reduce", topology=topology.name, generation=topology.generation)
 
 
 def reduces(topology: Topology, kinds: Collection[str]) -> bool:

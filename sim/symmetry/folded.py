@@ -13,7 +13,7 @@ import numpy as np
 
 from sim.base.arrays import Ints, each_once
 from sim.base.watch import check_transfers
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.schedule import NOTHING, Promise, Schedule, Step, in_rank_order
 from sim.schedule.senders import AlikeSteps, senders
 from sim.symmetry.renamings import Digits, Numbers, Symmetry
@@ -152,18 +152,18 @@ class _View:
     def of_rank_0(self, digits: Digits, numbers: Numbers, what: str) -> Numbers:
         """Numbers, ranks in the last place, by rank 0's names; NOTHING stays. Raises AsymmetryError."""
         if numbers.size and not NOTHING <= numbers.min() <= numbers.max() < digits.total:
-            raise self.broken(f"its {what} lie outside 0..{digits.total - 1}")
+            raise self.broken("symmetry.outside", what=what, last=digits.total - 1)
         return np.where(numbers < 0, NOTHING, digits.turned(np.maximum(numbers, 0), self.back))
 
     def check(self, rows: Numbers, what: str) -> None:
         """Raise AsymmetryError unless all columns are alike."""
         if (rows != rows[:, :1]).any():
             rank = self.sample[int(np.argmax((rows != rows[:, :1]).any(axis=0)))]
-            raise self.broken(f"its {what} are not the same for rank {rank} as for rank 0 but for names")
+            raise self.broken("symmetry.differ", what=what, rank=rank)
 
-    def broken(self, reason: str) -> AsymmetryError:
+    def broken(self, reason: str, /, **values: object) -> AsymmetryError:
         """The error for what is not as the symmetry says."""
-        return AsymmetryError(f"{self.name}: {reason}: correct the symmetry that it states")
+        return AsymmetryError("symmetry.broken", name=self.name, reason=Message(reason, **values))
 
 
 def _collected(steps: Iterator[Any], view: _View) -> tuple[list[_Part], list[int], list[tuple[int, str]]]:
@@ -191,7 +191,7 @@ def _part(step: Step, view: _View) -> _Part:
     step = _of_few(step, view.sample, symmetry.ranks.total)
     each = len(step.src) // ranks
     if len(step.src) != each * ranks or (step.src.reshape(each, ranks) != view.sample).any():
-        raise view.broken("a step has not as many messages from every rank, in the order of the ranks")
+        raise view.broken("symmetry.messages")
     dst, channel = (column.reshape(each, ranks).astype(np.int64) for column in (step.dst, step.channel))
     slot, to = (
         view.of_rank_0(symmetry.places, table.reshape(each, ranks, -1).transpose(0, 2, 1).astype(np.int64), "slots")
@@ -202,7 +202,7 @@ def _part(step: Step, view: _View) -> _Part:
         slot, to = (np.take_along_axis(table, order, axis=1) for table in (slot, to))
     used = (slot != NOTHING).all(axis=2)
     if ((slot != NOTHING).any(axis=2) != used).any() or ((to != NOTHING) != used[:, :, None]).any():
-        raise view.broken("messages of some ranks carry more slots than those of others")
+        raise view.broken("symmetry.slots")
     receiver = view.of_rank_0(symmetry.ranks, dst, "receivers")
     return _Part(step.op, receiver, channel, slot[used], to[used], used.sum(axis=1))
 
@@ -233,7 +233,7 @@ def _check_promise(view: _View, rows: Promise) -> None:
     place = symmetry.places.turned(laid.reshape(-1, 1), view.sample)
     fits = rows.blocks == symmetry.names.total and len(laid) <= symmetry.places.total
     if not (fits and (place < len(laid)).all() and (whole | alone)[rows.owed != NOTHING].all()):
-        raise view.broken("what ranks hold or are owed has other names than it says")
+        raise view.broken("symmetry.names")
     of_rank = np.arange(len(view.sample))
     for held, what in ((rows.given, "first blocks"), (rows.owed, "blocks in the end")):
         view.check(view.of_rank_0(symmetry.names, held[of_rank, place].astype(np.int64), what), what)

@@ -73,10 +73,7 @@ class OrbitRows:
         ranks = self.schedule.n if self.orbits is None else len(self.orbits.members)
         count = self.schedule.classes * ranks
         if count > KEPT:
-            raise InputError(
-                f"{self.schedule.name}: {count:,} transfers differ on this machine, more than the {KEPT:,} that can be"
-                " looked at one by one: use fewer ranks"
-            )
+            raise InputError("symmetry.transfers", schedule=self.schedule.name, count=count, most=KEPT)
         classes, waits = _classes(self.schedule, self.size, self.orbits)
         cluster = _ApartCluster(self.before, self.schedule, self.orbits, self.perturbations, every=True)
         cluster.run(cluster.begin(classes, self.verdict, self.size))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sim.base.arrays import Floats, Ints
 from sim.base.files.textfile import check_names
 from sim.base.size import room_for
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.topology.devices import (
     DEVICE_KINDS,
     LINK_KINDS,
@@ -108,7 +108,7 @@ class Topology:
         self._check_links()
         for value, what in ((self.overhead, "overhead"), (self.gamma, "gamma")):
             if not (math.isfinite(value) and value >= 0):
-                raise InputError(f"{self.name}: {what} is {value}: give zero or more")
+                raise InputError("machine.negative", topology=self.name, what=what, value=value)
         if not self.ranks:
             object.__setattr__(self, "ranks", tuple(np.flatnonzero(self.kinds == "GPU").tolist()))
 
@@ -124,11 +124,11 @@ class Topology:
             if isinstance(parts, DeviceColumns | LinkColumns):
                 continue
             if not isinstance(parts, tuple):
-                raise InputError(f"{self.name}: its {what} are a {type(parts).__name__}: give a tuple")
+                raise InputError("machine.tuple", topology=self.name, what=Message(what), kind=type(parts).__name__)
             if not {type(part) for part in parts} <= {kind}:
                 at, strange = next((i, part) for i, part in enumerate(parts) if type(part) is not kind)
-                came = f"entry {at} of its {what} is of type {type(strange).__name__}"
-                raise InputError(f"{self.name}: {came}: give a {kind.__name__} (`both_ways` returns two links)")
+                came, due = type(strange).__name__, kind.__name__
+                raise InputError("machine.part", topology=self.name, at=at, what=Message(what), came=came, due=due)
 
     def _check_devices(self) -> None:
         """None where they are columns: whoever made them did."""
@@ -137,10 +137,10 @@ class Topology:
         check_names(self.index, "device")
         if len(self.index) != len(self.devices):
             twice = next(d.name for i, d in enumerate(self.devices) if self.index[d.name] != i)
-            raise InputError(f"{self.name}: two devices are called {twice}: give each its own name")
+            raise InputError("machine.named_twice", topology=self.name, name=twice)
         if not {device.kind for device in self.devices} <= set(DEVICE_KINDS):
             for device in self.devices:
-                self._check_kind(f"device {device.name}", device.kind, DEVICE_KINDS)
+                self._check_kind(Message("machine.device", name=device.name), device.kind, DEVICE_KINDS)
 
     def _check_links(self) -> None:
         """All at once, as there may be many; where one is wrong, the first that is."""
@@ -154,19 +154,19 @@ class Topology:
                 self._check_link(link)
 
     def _check_link(self, link: Link) -> None:
-        called = f"link {link.src} -> {link.dst}"
+        called = Message("machine.link", src=link.src, dst=link.dst)
         for end in (link.src, link.dst):
             if end not in self.index:
-                raise InputError(f"{self.name}: {called} ends at {end}, which is no device")
+                raise InputError("machine.link_end", topology=self.name, link=called, device=end)
         self._check_kind(called, link.kind, LINK_KINDS)
         if not (math.isfinite(link.bandwidth) and link.bandwidth > 0):
-            raise InputError(f"{self.name}: {called} has bandwidth {link.bandwidth}: give one above zero")
+            raise InputError("machine.link_bandwidth", topology=self.name, link=called, bandwidth=link.bandwidth)
         if not (math.isfinite(link.latency) and link.latency >= 0):
-            raise InputError(f"{self.name}: {called} has latency {link.latency}: give zero or more seconds")
+            raise InputError("machine.link_latency", topology=self.name, link=called, latency=link.latency)
 
-    def _check_kind(self, called: str, kind: str, kinds: Sequence[str]) -> None:
+    def _check_kind(self, called: Message, kind: str, kinds: Sequence[str]) -> None:
         if kind not in kinds:
-            raise InputError(f"{self.name}: {called} is of kind {str(kind)[:20]!r}: write one of {', '.join(kinds)}")
+            raise InputError("machine.kind", topology=self.name, what=called, kind=kind, choices=kinds)
 
     def but(self, **others: Any) -> "Topology":
         """This one with another name, router, format, pairs or notes; what it is made of need not be checked again."""
@@ -209,7 +209,7 @@ class Topology:
     def taking_part(self, ranks: int = 0) -> int:
         """So many ranks, or all for 0. Raises InputError for more than it holds."""
         if ranks > self.n:
-            raise InputError(f"{self.name} holds {self.n} ranks, not {ranks}: ask for {self.n} or fewer")
+            raise InputError("machine.ranks", topology=self.name, n=self.n, ranks=ranks)
         return ranks or self.n
 
     @cached_property
@@ -290,6 +290,6 @@ class Topology:
         """
         for name in (src, dst):
             if name not in self.index:
-                raise InputError(f"{self.name} has no device called {name}: `topology` lists them")
+                raise InputError("machine.no_device_called", topology=self.name, name=name)
         _, links = self.routes([self.index[src]], [self.index[dst]])
         return tuple(self.links[i] for i in links)

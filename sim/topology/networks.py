@@ -58,12 +58,10 @@ def networked(topology: Topology, name: str) -> Topology:
     network's. Raises InputError for a network there is none of, and for a machine without any.
     """
     if name not in NETWORKS:
-        raise InputError(f"no network is called {name[:40]!r}: choose from {', '.join(NETWORKS)}")
+        raise InputError("network.unknown", network=name, choices=NETWORKS)
     network, kind = NETWORKS[name], _kind(topology)
     if kind is None:
-        raise InputError(
-            f"{topology.name} has no network between hosts: leave out the network, or take a machine of several hosts"
-        )
+        raise InputError("network.one_host", topology=topology.name)
     kinds = {device.name: device.kind for device in topology.devices}
 
     def is_port(link: Link) -> bool:

@@ -127,9 +127,7 @@ def beside(capture: str, measured: str, name: str) -> str:
     Raises InputError where that is no matrix of rates.
     """
     if not matrices(measured):
-        raise InputError(
-            f"{name} holds no matrix of rates between GPUs: give the output of p2pBandwidthLatencyTest or nvbandwidth"
-        )
+        raise InputError("pair_rates.no_matrix", name=name)
     return f"{capture}\n\n{measured}"
 
 
@@ -189,14 +187,8 @@ def _raised(rates: Mapping[str, float], usual: Rates) -> dict[str, float]:
 def _check(matrix: RateMatrix, n: int, name: str) -> None:
     """Raise InputError where a matrix is not whole, or not of so many GPUs."""
     if len(matrix.gpus) != n:
-        raise InputError(
-            f"{name}, line {matrix.line}: this matrix is of {len(matrix.gpus)} GPUs, the table of {n}: give both of one"
-            " machine"
-        )
+        raise InputError("pair_rates.size", file=name, line=matrix.line, gpus=len(matrix.gpus), table=n)
     for gpu in matrix.gpus:
         cells = len(matrix.rows.get(gpu, []))
         if cells != n:
-            raise InputError(
-                f"{name}, line {matrix.line}: row {gpu} of this matrix has {cells} numbers for {n} GPUs: paste it"
-                " again, unwrapped and whole"
-            )
+            raise InputError("pair_rates.row", file=name, line=matrix.line, gpu=gpu, numbers=cells, gpus=n)

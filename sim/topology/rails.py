@@ -29,7 +29,7 @@ def join_by_rails(host: Topology, hosts: int, bandwidth: float, latency: float) 
         return host
     nics = [i for i, device in enumerate(host.devices) if device.kind == "NIC"]
     if not nics:
-        raise InputError(f"{host.name} has no NIC to join {hosts} hosts by: use one host")
+        raise InputError("rails.no_nic", host=host.name, hosts=hosts)
     room_for(hosts * len(host.devices), f"{hosts} hosts", hosts * len(host.links))
     devices: list[Device] = []
     links: list[Link] = []

@@ -80,10 +80,7 @@ def _cell(report: PairTables, table: str, pair: Pair, name: str) -> str:
     cells = report.cells[table]
     here, back = cells.get(pair, ""), cells.get((pair[1], pair[0]), "")
     if here and back and here != back:
-        raise InputError(
-            f"{name}: GPU{pair[0]} calls its {table} to GPU{pair[1]} {here[:20]}, that one says {back[:20]}:"
-            " paste the table again"
-        )
+        raise InputError("xgmi.disagree", file=name, a=pair[0], table=table, b=pair[1], here=here, back=back)
     return here or back
 
 
@@ -92,7 +89,7 @@ def _number(report: PairTables, table: str, pair: Pair, usual: int, name: str) -
     text = _cell(report, table, pair, name)
     number = whole(text) if text else usual
     if number is None or not 0 <= number < 10**6:
-        raise InputError(f"{name}: {table} of GPU{pair[0]} to GPU{pair[1]} is {text[:20]!r}, no number: paste it again")
+        raise InputError("xgmi.number", file=name, table=table, a=pair[0], b=pair[1], text=text)
     return number
 
 
@@ -111,16 +108,11 @@ def _link_types(report: PairTables, name: str) -> dict[Pair, str]:
         if not kind:
             weight = _number(report, "weight", pair, 0, name)
             if not weight:
-                raise InputError(
-                    f"{name}: nothing says how GPU{pair[0]} and GPU{pair[1]} are joined: paste the table of link types"
-                )
+                raise InputError("xgmi.missing", file=name, a=pair[0], b=pair[1])
             kind = "XGMI" if weight % XGMI_WEIGHT == 0 else "PCIE"
             guessed.append(pair)
         if kind not in ("XGMI", "PCIE"):
-            raise InputError(
-                f"{name}: GPU{pair[0]} and GPU{pair[1]} are joined by {kind[:20]!r}, which is neither XGMI nor PCIE:"
-                " paste the table of a machine whose driver knows its links"
-            )
+            raise InputError("xgmi.kind", file=name, a=pair[0], b=pair[1], kind=kind)
         kinds[pair] = kind
     if guessed:
         report.notes.append(
@@ -139,10 +131,7 @@ def _check_reach(gpus: list[int], direct: Iterable[Pair], far: Iterable[Pair], n
         group.update(dict.fromkeys(joined, joined))
     for a, b in far:
         if b not in group[a]:
-            raise InputError(
-                f"{name}: GPU{a} and GPU{b} say XGMI over several hops, but no pairs one hop apart lead there:"
-                " paste the table of hops again"
-            )
+            raise InputError("xgmi.hops", file=name, a=a, b=b)
 
 
 def _domains(report: PairTables, kinds: Mapping[Pair, str], name: str) -> dict[int, int]:

@@ -28,10 +28,10 @@ def nanoseconds(seconds: float) -> int:
     return round(seconds * 1e9)
 
 
-def check_slices(count: int, what: str, remedy: str, most: int = MOST_SLICES) -> None:
-    """Raise InputError when there is more than a browser opens; `what` says so much of what there is."""
+def check_slices(count: int, why: str, most: int = MOST_SLICES, **values: object) -> None:
+    """Raise InputError when there is more than a browser opens; `why` is the id of what there is too much of."""
     if count > most:
-        raise InputError(f"{what}, and Perfetto opens {most:,} at most: {remedy}")
+        raise InputError(why, count=count, most=most, **values)
 
 
 class ChromeTrace:

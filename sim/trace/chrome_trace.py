@@ -28,12 +28,7 @@ _TITLES = {SENDS: "sends", RECEIVES: "receives", LOCAL: "local moves"}
 def to_perfetto(trace: Trace) -> str:
     """The run as Chrome trace-event JSON. Raises InputError when it is too large to look at so."""
     transfers = trace.schedule.transfers
-    check_slices(
-        transfers,
-        f"{trace.schedule.name} has {transfers:,} transfers",
-        "take fewer ranks or segments",
-        MOST_TRANSFERS,
-    )
+    check_slices(transfers, "perfetto.transfers", MOST_TRANSFERS, schedule=trace.schedule.name)
     chrome = ChromeTrace()
     _name_ranks(chrome, trace)
     _draw_transfers(chrome, trace)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.files.textfile import Expected, bounded
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.schedule import Promise, Schedule
 from sim.schedule.model import narrow
 from sim.schedule.verify import Verdict
@@ -22,7 +22,9 @@ from sim.topology.generations import GENERATIONS
 from sim.trace.model import FORMAT, NO_CAPACITIES, NO_HITS, VERSION, Capacities, History, Hits, Trace
 from sim.units import MiB
 
-EXPECTED = Expected("a Ringside trace", "keep the trace of a smaller run", lambda: "a Ringside trace", 512 * MiB)
+EXPECTED = Expected(
+    "a Ringside trace", "keep the trace of a smaller run", lambda: Message("a Ringside trace"), 512 * MiB
+)
 MOST_RANKS = 1 << 20
 MOST_PLACES = 1 << 24
 """Ranks times slots; what one of them holds is followed when the run is proved again."""
@@ -31,18 +33,18 @@ VERDICTS = ("ok", "wrong", "unchecked", "deadlock", "malformed", "duplicate_conn
 
 def from_json(text: str) -> Trace:
     """Read what `Trace.to_json` wrote. Raises InputError for anything else, and for what no run can have been."""
-    bounded(text, "the trace", EXPECTED)
+    bounded(text, Message("the trace"), EXPECTED)
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"the trace is no JSON at line {error.lineno}: export it again") from None
+        raise InputError("trace.json", line=error.lineno) from None
     except (RecursionError, ValueError, MemoryError):
-        raise InputError("the trace nests too deeply or holds an impossible number: export it again") from None
+        raise InputError("trace.too_deep") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InputError("this JSON is no Ringside trace: it lacks the format mark; export one with `trace`")
+        raise InputError("trace.no_trace")
     version = document.get("version")
     if version != VERSION:
-        raise InputError(f"this trace has version {str(version)[:20]}, and {VERSION} is read here: export it again")
+        raise InputError("trace.version", version=str(version), own=VERSION)
     return _trace(TracePart(document, "it"))
 
 
@@ -52,14 +54,14 @@ class TracePart:
     def __init__(self, value: Any, name: str) -> None:
         self.value, self.name = value, name
 
-    def damaged(self, why: str) -> NoReturn:
-        """Raise the sentence about this value."""
-        raise InputError(f"the trace is damaged: {self.name} {why}: export it again")
+    def damaged(self, why: str, /, **values: object) -> NoReturn:
+        """Raise the sentence about this value; `why` is the id of a message."""
+        raise InputError("trace.damaged", name=Message(self.name), why=Message(why, **values))
 
     def get(self, key: str) -> "TracePart":
         """A member, which must be there."""
         if not isinstance(self.value, dict) or key not in self.value:
-            self.damaged(f"has no {key}")
+            self.damaged("trace.no_key", key=key)
         return TracePart(self.value[key], f"{self.name[:40]}, {key}" if self.name != "it" else key)
 
     def optional(self, key: str) -> "TracePart | None":
@@ -70,76 +72,76 @@ class TracePart:
     def items(self) -> list["TracePart"]:
         """The members of a list."""
         if not isinstance(self.value, list):
-            self.damaged("is no list")
+            self.damaged("trace.no_list")
         return [TracePart(value, f"{self.name}[{i}]") for i, value in enumerate(self.value)]
 
     def several(self, count: int) -> list["TracePart"]:
         """The members of a list of so many."""
         parts = self.items()
         if len(parts) != count:
-            self.damaged(f"has {len(parts)} entries, not {count}")
+            self.damaged("trace.entries", count=len(parts), due=count)
         return parts
 
     def word(self, among: Sequence[str] = ()) -> str:
         """A text, perhaps one of some."""
         if not isinstance(self.value, str) or (among and self.value not in among):
-            self.damaged(f"is {str(self.value)[:40]!r}" + (f", none of {', '.join(among)}" if among else ", no text"))
+            self.damaged("trace.none_of" if among else "trace.no_text", value=str(self.value), choices=among)
         return str(self.value)
 
     def flag(self) -> bool:
         """Yes or no."""
         if not isinstance(self.value, bool):
-            self.damaged(f"is {str(self.value)[:40]!r}, neither true nor false")
+            self.damaged("trace.no_truth", value=str(self.value))
         return bool(self.value)
 
     def whole(self, low: int, high: int) -> int:
         """A whole number within bounds."""
         if type(self.value) is not int or not low <= self.value <= high:
-            self.damaged(f"is no whole number of {low}..{high}")
+            self.damaged("trace.whole", low=low, high=high)
         return int(self.value)
 
     def number(self, low: float = 0.0) -> float:
         """A finite number, not below `low`."""
         if type(self.value) not in (int, float) or not low <= self.value <= 1e300:
-            self.damaged(f"is no number from {low:g} on")
+            self.damaged("trace.number", low=low)
         return float(self.value)
 
     def wholes(self, low: int, high: int, length: int = -1, dtype: Any = np.int32) -> NDArray[Any]:
         """A list of whole numbers within bounds, as an array."""
         numbers = self._numbers("iu", length, 1)
         if numbers.size and not low <= int(numbers.min()) <= int(numbers.max()) <= high:
-            self.damaged(f"has a number outside {low}..{high}")
+            self.damaged("trace.outside", low=low, high=high)
         return numbers.astype(dtype)
 
     def numbers(self, length: int = -1) -> NDArray[np.float64]:
         """A list of finite numbers, none below zero, as an array."""
         numbers = self._numbers("iuf", length, 1).astype(np.float64)
         if not (np.isfinite(numbers) & (numbers >= 0)).all():
-            self.damaged("has a number that is below zero or endless")
+            self.damaged("trace.endless")
         return numbers
 
     def table(self, low: int, high: int, shape: tuple[int, ...] = ()) -> NDArray[np.int32]:
         """Rows of whole numbers within bounds, all as long."""
         numbers = self._numbers("iu", -1, 2)
         if shape and numbers.shape != shape:
-            self.damaged(f"has {' x '.join(map(str, numbers.shape))} entries, not {' x '.join(map(str, shape))}")
+            self.damaged("trace.shape", shape=numbers.shape, due=shape)
         if numbers.size and not low <= int(numbers.min()) <= int(numbers.max()) <= high:
-            self.damaged(f"has a number outside {low}..{high}")
+            self.damaged("trace.outside", low=low, high=high)
         return numbers.astype(np.int32)
 
     def _numbers(self, kinds: str, length: int, dimensions: int) -> NDArray[Any]:
         if not isinstance(self.value, list):
-            self.damaged("is no list")
+            self.damaged("trace.no_list")
         try:
             numbers = np.array(self.value)
         except (ValueError, OverflowError):
-            self.damaged("has rows of different lengths")
+            self.damaged("trace.ragged")
         if not numbers.size:
             numbers = numbers.astype(np.int64)
         if numbers.dtype.kind not in kinds or numbers.ndim != dimensions:
-            self.damaged("holds something other than numbers")
+            self.damaged("trace.no_numbers")
         if length >= 0 and len(numbers) != length:
-            self.damaged(f"has {len(numbers)} entries, not {length}")
+            self.damaged("trace.entries", count=len(numbers), due=length)
         return numbers
 
 
@@ -152,10 +154,10 @@ def _trace(document: TracePart) -> Trace:
     ready, start, end = (columns.get(name).numbers(count) for name in ("ready", "start", "end"))
     left = ready if (kept := columns.optional("left")) is None else kept.numbers(count)
     if not ((ready <= left) & (left <= start) & (start <= end)).all():
-        columns.damaged("say of a transfer that it ended before it was ready")
+        columns.damaged("trace.ended_before_ready")
     began, ended = (columns.get(name).number() for name in ("began", "ended"))
     if began > ended:
-        columns.damaged("say that it ended before it began")
+        columns.damaged("trace.ended_before_began")
     names = document.optional("faults") or document.optional("troubles")  # which files of old have
     faults = () if names is None else tuple(name.word() for name in names.items())
     return Trace(
@@ -198,10 +200,10 @@ def _topology(part: TracePart) -> Topology:
     )  # fmt: skip
     ranks = part.get("ranks").wholes(0, len(devices) - 1)
     if len({*ranks.tolist()}) != len(ranks):
-        part.damaged("puts two ranks on one device")
+        part.damaged("trace.two_ranks")
     pairs = part.get("pairs").value
     if not isinstance(pairs, dict) or not all(isinstance(row, dict) for row in pairs.values()):
-        part.get("pairs").damaged("is no table of devices")
+        part.get("pairs").damaged("trace.no_devices")
     return Topology(
         name=part.get("name").word(),
         devices=devices,
@@ -258,8 +260,8 @@ def _schedule(part: TracePart, promise: TracePart | None, ranks: int) -> Schedul
 def _offsets(part: TracePart, end: int, rows: int) -> NDArray[np.int64]:
     """Where rows begin, and where the last one ends."""
     offsets = part.wholes(0, end, rows + 1, np.int64)
-    if offsets[0] or offsets[-1] != end or (np.diff(offsets) < 0).any():
-        part.damaged(f"does not divide {end} entries into rows")
+    if not len(offsets) or offsets[0] or offsets[-1] != end or (np.diff(offsets) < 0).any():
+        part.damaged("trace.rows", count=end)
     return offsets
 
 
@@ -276,7 +278,7 @@ def _promise(part: TracePart, places: int, slots: int) -> Promise:
     first_blocks = part.get("given").table(-1, blocks - 1)
     shape = first_blocks.shape
     if shape[0] != places or shape[1] > slots:
-        part.damaged(f"is for {shape[0]} places of {shape[1]} slots, and the schedule has {places} of {slots}")
+        part.damaged("trace.places", places=shape[0], slots=shape[1], due=places, due_slots=slots)
     owed = part.get("owed").table(-1, blocks - 1, shape)
     first, last = (part.get(name).table(-1, places, shape) for name in ("first", "last"))
     return Promise(
@@ -318,12 +320,12 @@ def _causes(part: TracePart, ready: Floats, left: Floats, start: Floats, end: Fl
     waited = np.nonzero(cause >= 0)[0]
     until = np.where(left > ready, np.inf, ready * (1 + 1e-9) + 1e-15)[waited]
     if ((end[cause[waited]] > until) | (start[cause[waited]] > start[waited])).any():
-        part.damaged("names a transfer that ended later")
+        part.damaged("trace.ended_later")
     back = cause.copy()
     for _ in range(max(count, 1).bit_length()):
         back[back >= 0] = back[back[back >= 0]]
     if (back >= 0).any():
-        part.damaged("goes round in a circle")
+        part.damaged("trace.circle")
     return cause
 
 
@@ -338,7 +340,7 @@ def _history(part: TracePart | None, count: int) -> History | None:
 def _in_order(part: TracePart, count: int) -> NDArray[np.float64]:
     times = part.numbers(count)
     if (np.diff(times) < 0).any():
-        part.damaged("goes back in time")
+        part.damaged("trace.back_in_time")
     return times
 
 
@@ -357,5 +359,5 @@ def _capacities(part: TracePart | None, links: int) -> Capacities:
     which = link.wholes(0, links - 1)
     times = time._numbers("iuf", len(which), 1).astype(np.float64)
     if (np.diff(times) < 0).any() or not np.isfinite(times).all():
-        time.damaged("goes back in time")
+        time.damaged("trace.back_in_time")
     return Capacities(which, times, bandwidth.numbers(len(which)))

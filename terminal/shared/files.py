@@ -21,5 +21,5 @@ def ending_of(path: str, endings: list[str]) -> str:
     name = Path(path).name.lower()
     fitting = [ending for ending in endings if name.endswith("." + ending)]
     if not fitting:
-        raise InputError(f"{path[:80]} has no ending that says what it should be: choose from .{', .'.join(endings)}")
+        raise InputError("file.ending", file=path, endings=endings)
     return max(fitting, key=len)

@@ -25,13 +25,13 @@ from terminal.shared.types import TypedWord
 def _jobs(text: str, flag: str) -> int:
     count: int = Parameter(flag, "int", None).parse(text, "the command line")
     if count < 0:
-        raise InputError(f"{flag} {count} is below zero: give the number of processes")
+        raise InputError("option.processes", flag=flag, count=count)
     return count
 
 
 def _figure(text: str, flag: str) -> str:
     if Path(text).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InputError(f"{text[:80]} is no kind of figure: end it in .png, .svg or .pdf")
+        raise InputError("file.figure", file=text)
     check_writable(text)
     return text
 

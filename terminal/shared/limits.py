@@ -10,7 +10,7 @@ import click
 
 from sim.base.share import MOST_JOBS, MOST_MEMORY, MOST_SECONDS, cores_share, memory_share
 from sim.base.watch import Estimate, Watch
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.units import fmt_size
 from terminal.shared.progress import Bar
 from terminal.shared.types import NUMBER, SIZE, WHOLE
@@ -59,10 +59,10 @@ def watch(program: str, limits: Mapping[str, Any], *, batch: bool = False) -> Wa
     memory, seconds, jobs = (limits[name] for name in GIVEN)
     for name in os.environ:
         if name.startswith(OLD):
-            raise InputError(f"{name} is called {name.replace(OLD, NEW)} now: rename it in the environment")
+            raise InputError("option.renamed", old=name, new=name.replace(OLD, NEW))
     for flag, value in (("--max-seconds", seconds), ("--max-jobs", jobs)):
         if value is not None and not (math.isfinite(value) and value > 0):
-            raise InputError(f"{flag} {value:g} leaves nothing: give more than zero")
+            raise InputError("option.nothing_left", flag=flag, value=value)
     announced: list[Estimate] = []
     bar = Bar("run")
 
@@ -82,7 +82,7 @@ def watch(program: str, limits: Mapping[str, Any], *, batch: bool = False) -> Wa
         jobs=jobs or PER_CORE * max(1, math.ceil(cores_share())),
         announce=announce,
         tell=tell,
-        mend=lambda what, amount: f"ask for less, or add --max-{what} {amount}",
+        mend=lambda what, amount: Message("option.less", option=what, amount=amount),
     )
 
 

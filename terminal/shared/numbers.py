@@ -20,7 +20,7 @@ def kind_of(plan: Plan) -> tuple[str, str] | None:
         return None
     for flag, name, names in (("--dtype", plan.dtype, DTYPES), ("--op", plan.op, OPS)):
         if name and name not in names:
-            raise InputError(f"{flag} {name[:40]!r} is unknown: choose from {', '.join(names)}")
+            raise InputError("option.unknown", option=flag, value=name, choices=names)
     return plan.dtype or DTYPES[0], plan.op or "sum"
 
 
@@ -31,10 +31,10 @@ def check(plan: Plan, outcome: Run, dtype: str, op: str) -> dict[str, Any]:
     width = np.dtype(dtype).itemsize
     for flag, number in [("--size", size)] if blocks is None else [("--counts:", round(count)) for count in typed]:
         if number % width:
-            raise InputError(f"{flag} {number} is no whole number of {dtype} elements: use multiples of {width} bytes")
+            raise InputError("option.elements", option=flag, bytes=number, dtype=dtype, width=width)
     promise = schedule.promise
     if promise is None:
-        raise InputError(f"{schedule.name} promises nothing to compare numbers with: leave out --dtype and --op")
+        raise InputError("option.no_numbers", schedule=schedule.name)
     lengths = cut(schedule, size // width) if blocks is None else _whole_elements(np.array(blocks) / width)
     checked = np.minimum(lengths, max(1, MOST_NUMBERS // (schedule.places * schedule.slots)))
     compared = compare(schedule, random_inputs(promise, checked, dtype, op), op)

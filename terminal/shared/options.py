@@ -183,7 +183,7 @@ def _plan(words: Words) -> Plan:
     instead = [name for name in names_of(RUN) if name not in BESIDE_PLAN]
     beside = [name for name in instead if words.get(name) not in (None, ())]
     if beside:
-        raise InputError(f"--plan says all of it: leave out {', '.join(beside)}, or change the file")
+        raise InputError("option.all_in_file", options=beside)
     return from_yaml(schedule_text(words["plan"]), words["plan"], execute=bool(words.get("trust")))
 
 
@@ -194,7 +194,7 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
     if network and needed and spec is None and file is None:
         spec = f"switch:ranks={words.get('ranks') or 8}"
     if (spec is not None and file is not None) or (needed and spec is None and file is None):
-        raise InputError("a machine must be given once: add either --machine NAME or the file of a topology")
+        raise InputError("option.machine_once")
     if file is not None:
         text = FORMATS.text(file)
         FORMATS.recognise(text, file)
@@ -203,11 +203,11 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
         capture = {"machine": "", "capture": text, "capture_name": file, "rates": ",".join(rates)}
         return capture | edits | {"network": network, "against": others}
     if words.get("pairs") is not None:
-        raise InputError("--pairs fills in what a capture does not say: add the file of a topology")
+        raise InputError("option.pairs")
     if spec and _is_file(spec):
-        raise InputError(f"{spec} is a file: give it as --topology {spec}")
+        raise InputError("option.is_file", spec=spec)
     if rates:
-        raise InputError("--default fills in what a file does not say: give --machine NAME:key=value,… instead")
+        raise InputError("option.default")
     return edits | {"machine": spec or "", "network": network, "against": others}
 
 
@@ -229,9 +229,9 @@ def _networks(names: str | tuple[str, ...]) -> tuple[str, str]:
     """The first network, and runs that differ in it alone, as `against` has them. Raises InputError."""
     several = [names] if isinstance(names, str) else names
     if len(set(several)) < len(several):
-        raise InputError("a network is given twice: name each once")
+        raise InputError("option.network_twice")
     if len(several) > MOST + 1:
-        raise InputError(f"{len(several)} networks are too many side by side: name {MOST + 1} at most")
+        raise InputError("option.networks", count=len(several), most=MOST + 1)
     return next(iter(several), ""), beside([{"network": name} for name in several[1:]])
 
 
@@ -244,15 +244,15 @@ def _schedule(words: Words) -> dict[str, str]:
         algorithm, chosen = _preferred(algorithm, chosen)
         return {"algorithm": algorithm, "settings": chosen}
     if words.get("library") is not None or words.get("id") is not None:
-        raise InputError("--schedule brings its own algorithm: leave out --library and --algorithm-id")
+        raise InputError("option.schedule_brings")
     if python_file(file):
         return settings | {"algorithm": name or "", "python": file}
     text = schedule_text(file)
     recognise(text, file)
     if name is not None:
-        raise InputError(f"{file} says itself what it does: leave out {name}")
+        raise InputError("option.file_says", file=file, option=name)
     if words.get("root") is not None:
-        raise InputError(f"{file} has its own root: leave out --root")
+        raise InputError("option.file_root", file=file)
     return settings | {"algorithm": "", "schedule": text, "schedule_name": file}
 
 
@@ -262,7 +262,7 @@ def _algorithm(name: str | None, library: str | None, number: str | None) -> str
         COLLECTIVES[name.partition(".")[0]]  # told by its own name where there is none
         return f"{library}.{name}"
     if (library is None) != (number is None):
-        raise InputError("a library's algorithm needs both: write --library kucg --algorithm-id 4")
+        raise InputError("option.library_both")
     if library is not None and number is not None:
         ALGORITHMS.known_as(name or "", library, number)
         return f"{name}.{library}:{number}"
@@ -276,14 +276,14 @@ def _preferred(algorithm: str, settings: str) -> tuple[str, str]:
     if not (dot and library in LIBRARIES):
         return algorithm, settings
     if "algorithm" in assignments(settings, algorithm):
-        raise InputError(f"{collective}.{word} and --set algorithm= are both given: keep one")
+        raise InputError("option.algorithm_twice", collective=collective, word=word)
     return f"{library}.{collective}", ",".join(filter(None, (f"algorithm={word}", settings)))
 
 
 def _load(words: Words) -> dict[str, Any]:
     size, counts, displs = words.get("size"), words.get("counts"), words.get("displs")
     if size is not None and counts is not None:
-        raise InputError("--size and --counts are both given: keep --counts for unequal blocks, --size for equal ones")
+        raise InputError("option.size_or_counts")
     return {
         "size": size_word(size or 0),
         "counts": ",".join(map(str, counts or ())),
@@ -304,11 +304,11 @@ def prepare(plan: Plan) -> PreparedRun:
 def refuse_needless(plan: Plan, work: Work) -> None:
     """Raise InputError for a size, a rank count or a root that what runs brings itself, or cannot have."""
     if work.made is not None and work.made.fixed_bytes is not None and (plan.size or plan.counts):
-        raise InputError(f"{work.name} brings its own sizes: leave out --size and --counts")
+        raise InputError("option.own_sizes", work=work.name)
     if plan.schedule and plan.ranks and plan.ranks != work.n:
-        raise InputError(f"{plan.schedule_name} is for {work.n} ranks: leave out --ranks {plan.ranks}")
+        raise InputError("option.own_ranks", schedule=plan.schedule_name, n=work.n, ranks=plan.ranks)
     if not 0 <= plan.root < work.n:
-        raise InputError(f"{work.name}: root {plan.root} is not among ranks 0..{work.n - 1}: choose one of them")
+        raise InputError("root.unknown", name=work.name, root=plan.root, last=work.n - 1)
 
 
 def carried_out(plan: Plan, *, history: bool = False, written: float = FEW) -> Run:

@@ -28,7 +28,7 @@ def _number(kind: str) -> Callable[[str, str], Any]:
 def _ranks(text: str, flag: str) -> int:
     ranks: int = _number("int")(text, flag)
     if ranks == 0:
-        raise InputError(f"a run needs at least 2 ranks, not 0: leave out {flag} for the whole machine")
+        raise InputError("option.no_ranks", flag=flag)
     return ranks
 
 
@@ -36,7 +36,7 @@ def _language(text: str, flag: str) -> str:
     from ui.text import languages  # only commands that draw need it
 
     if text not in languages():
-        raise InputError(f"{flag} {text[:20]!r} is not spoken here: choose from {', '.join(languages())}")
+        raise InputError("option.language", option=flag, language=text, choices=languages())
     return text
 
 

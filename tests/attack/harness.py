@@ -22,13 +22,15 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from sim.errors import LONGEST, InputError
+from sim.errors import LONGEST, InputError, Message
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARES = {"files": 0.5, "links": 0.3, "commands": 0.2}
 """Of the time."""
 SECONDS = {"files": 10.0, "links": 20.0, "commands": 20.0}
 """Of the processor, for one case."""
+OURS = (str(Message("addition.remedy")), str(Message("worker.fault", what="|")).partition("|")[0])
+"""What sentences about our own faults have in them, which no input may ever bring up."""
 STUCK = 75
 """How a process ends that has a thread which cannot be ended."""
 FROZEN = 300.0

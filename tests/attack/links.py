@@ -17,8 +17,8 @@ from ops.plan.plan_file import from_yaml, is_plan
 from ops.plan.words import WORDS as PLAN_WORDS
 from ops.workloads import WORKLOADS
 from sim.errors import LONGEST, InputError, StalledError
-from sim.registry import MEND
 from tests.attack.files import ROOT, hostile, readers
+from tests.attack.harness import OURS
 from tests.attack.mutate import NUMBERS, WORDS, mutated
 from tests.contract.inputs import files, links
 from tests.monkey.garbage import LINKS
@@ -27,7 +27,6 @@ from ui import text
 from ui.pages import PAGES
 from ui.pages.lab import Question
 from ui.server import first
-from ui.workers.process import OWN_FAULT
 
 APP = str(ROOT / "app.py")
 PATIENCE = 240
@@ -80,7 +79,7 @@ def run(words: dict[str, str]) -> None:
     assert not at.exception, f"{at.exception[0].message[:400]} {' '.join(at.exception[0].stack_trace[-6:])[:1200]}"
     shown = [error.value.replace(text.APART, "") for error in at.error]
     errors = [re.sub(r"\\(_|[^\w\s])", r"\1", said) for said in shown]  # as they are read on the page
-    faults = [error for error in errors if MEND in error or OWN_FAULT in error]
+    faults = [error for error in errors if any(words in error for words in OURS)]
     assert not faults, f"a fault of ours: {faults[0]}"
     assert any(element.type in DRAWN for element in at.main), "an empty page"
     marked = next((text for text in texts(at) if re.search(r"(?<!\\)\]\(http:", text)), "")

@@ -32,19 +32,18 @@ from ops.sketch import written
 from ops.training.step import TrainingStep
 from sim.errors import InputError, StalledError
 from sim.trace import Trace, from_json
-from terminal import commands, ringside
+from terminal import PROGRAM, commands, ringside
 from tests.contract.plain import plain
 from tests.contract.words import table
-from ui.board.payload import board
+from ui.build.payload import board
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.notebook.widgets import Shown
 from ui.pages import PAGES, build, lab
 from ui.plan.beginning import beginning_of
 from ui.player.payload import pack, unpack
-from ui.refusals import in_language
 from ui.talk import Talk, document, pages
-from ui.text import catalogue, languages, missing
+from ui.text import catalogue, languages, missing, retold, speaking
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = "OUT/"
@@ -70,17 +69,14 @@ def command(line: str) -> dict[str, Any]:
     )
 
 
-def complaint(line: str) -> str:
-    """What a command line of stored words complains of."""
-    err = io.StringIO()
-    with contextlib.chdir(ROOT), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
-        cli.main(table().line(shlex.split(line)))
-    return err.getvalue().removeprefix("cli.py: ").strip()
-
-
-def translated(message: str, language: str) -> str:
-    """An English error in another language."""
-    return in_language(message, language)
+def complaint(line: str, language: str) -> str:
+    """What a command line of stored words complains of, in a language."""
+    with contextlib.chdir(ROOT), contextlib.redirect_stdout(io.StringIO()), speaking(language):
+        try:
+            ringside.main(table().line(shlex.split(line)), PROGRAM, standalone_mode=False)
+        except (InputError, StalledError) as error:
+            return retold(error)
+    return ""
 
 
 def plan_of(plan: Plan) -> dict[str, Any]:

@@ -10,13 +10,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest, element_tree
 
 from ops.plan.examples import example_captures, example_schedules
-from sim.registry import MEND
+from tests.attack.harness import OURS
 from tests.monkey.garbage import LINKS, TEXTS
 from tests.monkey.once import look_for_components_once
 from ui import text
-from ui.drawer import folds
+from ui.controls import folds
 from ui.pages import PAGES
-from ui.workers.process import OWN_FAULT
 
 APP = str(Path(__file__).parents[2] / "app.py")
 SPOKEN = text.spoken
@@ -146,7 +145,7 @@ class Monkey:
             return
         if self.at.exception:
             self._complain(f"{self.at.exception[0].message}\n{chr(10).join(self.at.exception[0].stack_trace[-6:])}")
-        elif faults := [error.value for error in self.at.error if MEND in error.value or OWN_FAULT in error.value]:
+        elif faults := [error.value for error in self.at.error if any(words in error.value for words in OURS)]:
             self._complain(f"a fault of ours: {faults[0]}")
         elif not any(element.type in DRAWN for element in self.at.main):
             self._complain("an empty page")

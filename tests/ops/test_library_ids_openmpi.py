@@ -170,4 +170,4 @@ def test_doubling_is_as_long_as_claimed_for_powers_of_two():
 def test_two_ranks_swap_in_open_mpi_s_fifth_alltoall_and_barrier():
     for alias in ("alltoall.openmpi:5", "barrier.openmpi:5"):
         held(alias, 2, lambda rank: [[1 - rank]])
-        assert ALGORITHMS[alias].refuse(3) == "is for 2 ranks, not 3"
+        assert str(ALGORITHMS[alias].refuse(3)) == "is for 2 ranks, not 3"

@@ -263,7 +263,7 @@ DEPLOYMENT = "p.xml, line 1: a deployment file of SimGrid, which says what runs 
         (ZONE.format(CLUSTER.format("x", "")), "radical '0-x' lists no hosts"),
         (ZONE.format(CLUSTER.format(7, 'topology="TORUS" topo_parameters="2,2"')), "ask for 4 hosts, radical lists 8"),
         (ZONE.format(CLUSTER.format(7, 'topology="TORUS" topo_parameters="8;"')), "topo_parameters '8;' do not fit"),
-        (ZONE.format(CLUSTER.format(7, 'topology="MOEBIUS"')), "topology MOEBIUS is unknown: choose from FLAT, TORUS"),
+        (ZONE.format(CLUSTER.format(7, 'topology="MOEBIUS"')), "topology 'MOEBIUS' is unknown: choose from FLAT"),
         (ZONE.format(CLUSTER.format(7, 'topology="FAT_TREE" topo_parameters="2;8;1;1"')), "2 levels need as many"),
         (ZONE.format(CLUSTER.format(7, 'topology="DRAGONFLY" topo_parameters="4,1;1,1;2,1;1"')), "4 groups need 4"),
         (ZONE.format(CLUSTER.format(7, 'topology="DRAGONFLY" topo_parameters="0,1;1,1;2,1;1"')), "a parameter is zero"),

@@ -12,17 +12,20 @@ from ops.plan.link import to_link
 from sim.base.files.textfile import decoded
 from sim.base.formats import Formats
 from sim.base.share import MOST_SECONDS
+from sim.errors import Message
 from tests.attack.visitors import FINISHED, Tab, look
 from tests.blocking import HOSTILE, block
 from tests.browser.conftest import PATIENCE, serve
 from tests.ui.test_dropped import drop, told
 from tests.ui.test_page import APP, page
+from tests.ui.visited import change_state
 from ui.talk import Talk, TalkScene, document
 from ui.text import say
+from ui.visit import VisitState
 from ui.workers import asking, reading
 from ui.workers.one import OwnProcess
 from ui.workers.pool import PoolLimits, WorkerPool
-from ui.workers.process import FULL, Call, Result
+from ui.workers.process import Call, Result
 from ui.workers.remembered import REFUSED, ROOM, LateError, Remembered
 
 PLAN = Plan(machine="switch:ranks=4", size="1MiB")
@@ -113,7 +116,9 @@ DROPPED = {
 @pytest.mark.parametrize("texts", DROPPED.values(), ids=DROPPED)
 def test_no_page_reads_what_is_dropped_itself(pool, texts):
     at = page()
-    at.session_state["received"] = {"files": [{"name": f"{k}.txt", "text": text} for k, text in enumerate(texts)]}
+    change_state(
+        at, VisitState, received={"files": [{"name": f"{k}.txt", "text": text} for k, text in enumerate(texts)]}
+    )
     at.run()
     assert not at.exception
     assert "arrived" in pool.calls
@@ -164,7 +169,7 @@ def test_what_is_dropped_and_blocks_its_reader_is_refused_in_the_language_of_the
 
 BLOCKING_APP = """
 if __name__ == "__main__":
-    from ui.front import main
+    from ui.frame.front import main
 
     main()
 elif __name__ != "__mp_main__":
@@ -222,7 +227,7 @@ def blocked(texts):
     return block(texts[0][0])
 
 
-@pytest.mark.parametrize("outcome", [Result(refusal="no such thing", status=2), LateError("late")])
+@pytest.mark.parametrize("outcome", [Result(refusal=Message("no such thing"), status=2), LateError("late")])
 def test_what_was_refused_is_not_tried_again_for_a_minute(outcome):
     now = [0.0]
     remembered, call = Remembered(lambda: now[0]), Call(decoded, (b"", "it"))
@@ -251,4 +256,4 @@ def test_a_text_that_needs_too_much_memory_is_told_in_the_words_of_texts(monkeyp
     monkeypatch.setattr(asking, "the_pool", OwnProcess)
     with pytest.raises(asking.InputError) as refused:
         asking.read(full, "it")
-    assert str(refused.value) == say("page.reading.full", "en") != FULL
+    assert str(refused.value) == say("page.reading.full", "en")

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from ops import ALGORITHMS
-from ops.formats import SCHEDULE_FORMATS
 from ops.measured import files
 from ops.measured.files import MOST_FILES, read_all
 from ops.measured.formats import MEASUREMENTS
@@ -17,11 +16,8 @@ from sim.faults.kinds import faults
 from sim.formats import FORMATS
 from sim.machines import build
 from sim.placement.words import placed
-from ui import refused
+from tests.test_messages import chinese
 from ui.plan.picture import carried_out
-from ui.refusals import in_language
-from ui.refused import PREFIX, refusals
-from ui.text import languages, missing, written
 
 TABLE = "\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n"
 BROKEN = [
@@ -36,27 +32,11 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("language", [language for language in languages() if language != "en"])
-def test_every_refusal_has_words_in_every_language_but_for_those_of_additions_which_the_report_lists(
-    language, monkeypatch
-):
-    texts = written(language)
-    lacking = refusals().keys() - texts.keys()
-    assert lacking == {key for key in missing(language) if key.startswith(PREFIX)}
-    monkeypatch.setattr(refused, "READERS", [place for place in refused.READERS if place.endswith(".py")])
-    titles = {PREFIX + one.title for formats in (FORMATS, SCHEDULE_FORMATS, MEASUREMENTS) for one in formats.values()}
-    assert lacking & (refusals().keys() - titles) == set()
-    for key, text in texts.items():
-        if key.startswith("refusal."):
-            assert {int(place) for place in re.findall(r"\{(\d)\}", text)} == set(range(key.count("{}"))), key
-
-
 @pytest.mark.parametrize(("formats", "text"), BROKEN)
 def test_a_broken_paste_is_refused_in_chinese(formats, text):
     with pytest.raises(InputError) as refused:
         formats.read(text, "粘贴的内容")
-    said = in_language(str(refused.value), "zh")
-    assert in_language(str(refused.value), "en") == str(refused.value)
+    said = chinese(refused.value)
     assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`|（[^（）]*）", "", said)), said
 
 
@@ -72,7 +52,7 @@ def test_a_broken_paste_is_refused_in_chinese(formats, text):
 def test_what_never_ends_is_told_in_chinese(algorithm, machine, cut, reroute):
     with pytest.raises((StalledError, UnreachableError)) as refused:
         carried_out(Plan(machine=machine, algorithm=algorithm, fault=f"dead_link:{cut},reroute={reroute}"))
-    said = in_language(str(refused.value), "zh")
+    said = chinese(refused.value)
     assert "永远无法结束" in said
     assert "或rank" not in said.replace(" ", "")  # there is nothing to choose among them
     assert not re.search(r"[a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`|（[^（）]*）", "", said)), said
@@ -93,7 +73,7 @@ def test_what_cannot_be_done_to_a_machine_is_refused_in_chinese(made, spec):
     machine = build("switch:ranks=4")
     with pytest.raises(InputError) as refused:
         made(machine, [spec]) if made is edited else made([spec], machine)
-    said = in_language(str(refused.value), "zh")
+    said = chinese(refused.value)
     assert said != str(refused.value)
     assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`", "", said)), said
 
@@ -112,7 +92,7 @@ def test_a_damaged_link_is_refused_in_chinese(words, told):
     with pytest.raises(InputError) as refused:
         from_link(words)
     assert str(refused.value).startswith(told)
-    said = in_language(str(refused.value), "zh")
+    said = chinese(refused.value)
     assert said.startswith("链接中的"), said
     assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
 
@@ -127,7 +107,7 @@ def test_a_damaged_link_is_refused_in_chinese(words, told):
 def test_what_is_typed_for_a_machine_is_refused_in_chinese(spec):
     with pytest.raises(InputError) as refused:
         build(spec)
-    said = in_language(str(refused.value), "zh")
+    said = chinese(refused.value)
     assert said != str(refused.value)
     assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
 
@@ -139,7 +119,7 @@ def test_a_number_of_ranks_that_an_algorithm_cannot_do_is_refused_in_chinese():
             try:
                 entry.settle(n)
             except InputError as error:
-                said = in_language(str(error), "zh")
+                said = chinese(error)
                 assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
                 told += 1
     assert told > 2 * len(ALGORITHMS) / 3
@@ -149,7 +129,7 @@ def test_a_number_of_ranks_that_an_algorithm_cannot_do_is_refused_in_chinese():
 def test_a_placement_is_refused_in_chinese(text):
     with pytest.raises(InputError) as refused:
         placed(build("nodes:nodes=2,gpus=4"), text)
-    said = in_language(str(refused.value), "zh")
+    said = chinese(refused.value)
     assert said.startswith("placement：")
     assert not re.search(r"[a-z]{2,} [a-z]{2,}", re.sub(r"`[^`]*`", "", said)), said
 
@@ -160,7 +140,7 @@ def test_a_folder_without_measurements_is_refused_in_chinese(tmp_path, most, mon
     monkeypatch.setattr(files, "MOST_FILES", most)
     with pytest.raises(InputError) as refused:
         read_all([tmp_path])
-    said = in_language(str(refused.value), "zh")
+    said = chinese(refused.value)
     assert str(refused.value).count(str(tmp_path)) == 1
     assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", said), said
 
@@ -168,28 +148,5 @@ def test_a_folder_without_measurements_is_refused_in_chinese(tmp_path, most, mon
 def test_a_size_that_leaves_a_block_less_than_a_byte_is_refused_in_chinese():
     with pytest.raises(InputError) as refused:
         carried_out(Plan(size="3"))
-    said = in_language(str(refused.value), "zh")
+    said = chinese(refused.value)
     assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
-
-
-def test_no_sentence_is_half_in_one_language_and_half_in_another():
-    """The first fits `{} is {}: choose from {}`, which is about a value, too."""
-    half = "no such thing is called 'warp': choose from a, b"
-    assert in_language(half, "zh") == half
-    assert (
-        in_language("no machine is called 'warp': choose from a, b", "zh") == "没有叫做 'warp' 的机器：请从 a, b 中选择"
-    )
-
-
-def test_a_short_word_within_a_sentence_joins_no_others():
-    words = {word for key in written("zh") if (word := key.removeprefix("refusal.")) != key and word.isalpha()}
-    assert {"edit", "page"} <= words
-    for word in words:
-        assert in_language(f"no {word} is called 'warp': choose from a, b", "zh").startswith("没有叫做"), word
-
-
-def test_what_nobody_has_translated_stays_whole():
-    assert (
-        in_language("x, line 3: something new went wrong: mend it", "zh")
-        == "x, line 3: something new went wrong: mend it"
-    )

@@ -14,20 +14,19 @@ from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.trace.breakdown import PARTS
 from tests.ui.test_page import page
-from ui.board.words import SPOILED
-from ui.files.exports import EXPORTS
+from ui.build.words import SPOILED
+from ui.controls.compare import COMPARED
+from ui.export.exports import EXPORTS
 from ui.pages import PAGES
 from ui.pages.talk import FIELDS
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import GROUPS
 from ui.player.views import VIEWS
-from ui.refused import PREFIX
 from ui.server.health import health
 from ui.share.film import PAPERS
 from ui.share.offer import WORDS as EMBEDDED
 from ui.story import CHAPTERS
-from ui.text import catalogue, languages, things, written
-from ui.widgets.compare import COMPARED
+from ui.text import ERROR, catalogue, languages, things, written
 
 TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.")
 """Texts of the Train page that its own tests look after."""
@@ -38,7 +37,7 @@ OWN = ("summary.", "offer.", "use.", "task.")
 def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders():
     english = written("en")
     for language in languages():
-        texts = {key: text for key, text in written(language).items() if not key.startswith((*OWN, PREFIX))}
+        texts = {key: text for key, text in written(language).items() if not key.startswith((*OWN, ERROR))}
         assert texts.keys() <= english.keys()
         for key, text in texts.items():
             assert {p.split("}")[0].split(":")[0] for p in text.split("{")[1:]} == {

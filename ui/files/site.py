@@ -17,13 +17,15 @@ from sim.base import watch
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.trace import Trace
+from ui.drawing.thumbnail import of_run
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
-from ui.notebook.subject import Played, read
 from ui.plan.gallery import GROUPS, Exhibit
-from ui.plan.thumbnail import of_run
-from ui.player.component import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, Start, player_data, script, style
+from ui.plan.subject import Played, read
+from ui.player.component import Start, player_data, style
+from ui.player.offers import offers
 from ui.player.payload import pack
+from ui.player.scripts import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, script
 from ui.story import VIEW, telling
 from ui.talk import lessons
 from ui.text import ENGLISH, catalogue, language_names, languages, say
@@ -45,17 +47,17 @@ Progress = Callable[[int, int], None]
 def check(folder: Path, address: str = ADDRESS) -> None:
     """Raise InputError for a folder that holds something else or cannot be one, and for an address that is none."""
     if not address.startswith(("http://", "https://")):
-        raise InputError(f"{address[:60]!r} is no address of a page: write one like {ADDRESS}")
+        raise InputError("site.address", address=address, example=ADDRESS)
     try:
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"{str(folder)[:80]} is a file: name a folder")
+            raise InputError("site.is_file", folder=str(folder))
         front = folder / "index.html"
         ours = front.is_file() and MARK in front.read_text(encoding="utf-8", errors="replace")[:400]
         if folder.is_dir() and any(folder.iterdir()) and not ours:
-            raise InputError(f"{str(folder)[:80]} holds other files: name an empty folder, or one that was written so")
+            raise InputError("site.other_files", folder=str(folder))
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{str(folder)[:80]} cannot be written: {error.strerror}; name another folder") from None
+        raise InputError("site.unwritable", folder=str(folder), why=error.strerror) from None
 
 
 def write(
@@ -229,7 +231,7 @@ def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
     """The player of an example, and the ways on."""
     pairs = zip(played.traces, played.titles, strict=True)
     runs = [_packed(trace, language, title) for trace, title in pairs]
-    data = player_data(runs, language, Start(0.0, exhibit.view))
+    data = player_data(runs, language, Start(0.0, exhibit.view), offers=offers(language))
     top = "../" * (_at(language, "scenes/x").count("/"))
     back = f'<a href="../index.html">{escape(say("examples.all", language))}</a>'
     keep = f'<button id="keep" data-file="{exhibit.name}.html">{escape(say("examples.keep", language))}</button>'

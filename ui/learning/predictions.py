@@ -132,13 +132,13 @@ def to_text(words: Iterable[str]) -> str:
 def from_text(text: str, name: str) -> set[str]:
     """The words of a file. Raises InputError naming the line and the mend."""
     if len(text) > LARGEST:
-        raise InputError(f"{name} is larger than {LARGEST:,} characters: load a file that this page saved")
+        raise InputError("lessons.too_large", file=name, most=LARGEST)
     lines = [line.strip() for line in text.removeprefix("\ufeff").splitlines()]
     if not lines or lines[0] != HEAD:
-        raise InputError(f"{name} is no progress of lessons: load a file that begins with {HEAD!r}")
+        raise InputError("lessons.no_progress", file=name, head=HEAD)
     for number, line in enumerate(lines[1:], 2):
         if line and line not in ProgressWords():
-            raise InputError(f"{name}, line {number}: {line[:40]!r} is no lesson and no answer: take the line out")
+            raise InputError("lessons.line", file=name, line=number, text=line)
     return {line for line in lines[1:] if line}
 
 

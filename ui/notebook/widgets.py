@@ -15,14 +15,16 @@ from sim.errors import InputError
 from sim.trace import Trace
 from sim.units import fmt_size, fmt_time
 from ui.charts import training
-from ui.files.exports import Shot, render
+from ui.drawing.frames import Film
+from ui.export.exports import Shot, render
+from ui.layout.palette import BLOCKS, ink_on
 from ui.notebook.stills import image, still
-from ui.notebook.subject import Mapped, Played, Trained
-from ui.player.component import player_data, script, style
+from ui.plan.subject import Mapped, Played, Trained
+from ui.player.component import player_data, style
+from ui.player.offers import offers
 from ui.player.payload import pack
+from ui.player.scripts import script
 from ui.player.views import FIRST, VIEWS
-from ui.stage.frames import Film
-from ui.stage.palette import BLOCKS, ink_on
 from ui.text import languages, say
 
 LOW, HIGH = 200, 2000
@@ -43,11 +45,9 @@ class Display:
     def check(self) -> None:
         """Raise InputError for what cannot be."""
         if self.language not in languages():
-            raise InputError(
-                f"language={self.language[:20]!r} is not spoken here: choose from {', '.join(languages())}"
-            )
+            raise InputError("notebook.language", language=self.language, choices=languages())
         if not LOW <= self.height <= HIGH:
-            raise InputError(f"a height of {self.height} pixels is not between {LOW} and {HIGH}: try 460")
+            raise InputError("notebook.height", height=self.height, low=LOW, high=HIGH)
 
 
 class Shown(anywidget.AnyWidget):
@@ -96,7 +96,7 @@ class RunWidget(Shown):
             pack(trace, display.language) | {"title": title}
             for trace, title in zip(played.traces, played.titles, strict=True)
         ]
-        data = player_data(runs, display.language)
+        data = player_data(runs, display.language, offers=offers(display.language))
         super().__init__(display, played.link, data=data, view=view or FIRST, time=time)
 
     @property
@@ -135,7 +135,7 @@ class RunWidget(Shown):
         Raises InputError for an ending there is none of.
         """
         from sim.base.files.whole_file import write_whole
-        from ui.files.exports import EXPORTS
+        from ui.export.exports import EXPORTS
 
         ending = max((kind for kind in EXPORTS if file.lower().endswith(f".{kind}")), key=len, default=file[-20:])
         shot = Shot(self.view, self.time, seconds, width=width, language=self._display.language, dark=dark)
@@ -145,20 +145,20 @@ class RunWidget(Shown):
     def _within(self, proposal: Any) -> float:
         time, end = float(proposal["value"]), self.end
         if not (math.isfinite(time) and 0 <= time <= end * (1 + 1e-9)):
-            raise InputError(f"time={time:g} s is not within the run, which takes {fmt_time(end)}: give 0 to {end:.6g}")
+            raise InputError("notebook.time_run", time=time, end=fmt_time(end), seconds=end)
         return min(time, end)
 
     @traitlets.validate("view")
     def _of_views(self, proposal: Any) -> str:
         view = str(proposal["value"])
         if view not in VIEWS:
-            raise InputError(f"no view is called {view[:40]!r}: choose from {', '.join(VIEWS)}")
+            raise InputError("view.unknown", view=view, choices=VIEWS)
         return view
 
     def _pictures(self) -> list[str]:
+        from ui.drawing.figures import LIGHT
         from ui.drawings import DRAWINGS
         from ui.drawings import still as drawn
-        from ui.files.figures import LIGHT
 
         view = self.view if self.view in DRAWINGS else FIRST
         instants = [trace.began + min(self.time, trace.time) for trace in self.traces]
@@ -210,7 +210,7 @@ class MapWidget(Shown):
     def plan(self) -> Plan:
         """The winner's run in the cell that is chosen, to be shown. Raises InputError where none is."""
         if not self.winner:
-            raise InputError("no cell with a winner is chosen: click one, or set cell={'ranks': …, 'bytes': …}")
+            raise InputError("notebook.no_cell")
         place = {"ranks": self.cell["ranks"], "size_bytes": self.cell["bytes"]}
         for row in self._mapped.rows:
             plain = Plan(machine=str(row["machine"]), network=str(row.get("network") or "")).of(self.winner)
@@ -219,7 +219,7 @@ class MapWidget(Shown):
                     plain.algorithm, plain.machine, network=plain.network, settings=plain.settings,
                     ranks=place["ranks"], size=str(place["size_bytes"]),
                 )  # fmt: skip
-        raise InputError("a map tells no machine: show the rows it was made of instead")
+        raise InputError("notebook.map")
 
     @traitlets.validate("cell")
     def _on_the_map(self, proposal: Any) -> dict[str, int] | None:
@@ -227,10 +227,7 @@ class MapWidget(Shown):
         if not cell:
             return None
         if cell.get("ranks") not in winners.ranks or cell.get("bytes") not in winners.sizes:
-            raise InputError(
-                f"cell={str(cell)[:60]} is not on the map: give ranks of {', '.join(map(str, winners.ranks))} and bytes"
-                f" of {', '.join(map(str, winners.sizes))}"
-            )
+            raise InputError("notebook.cell", cell=str(cell), ranks=winners.ranks, sizes=winners.sizes)
         return {"ranks": int(cell["ranks"]), "bytes": int(cell["bytes"])}
 
     def _pictures(self) -> list[str]:
@@ -281,9 +278,7 @@ class TrainingWidget(Shown):
     def _within(self, proposal: Any) -> float:
         time, end = float(proposal["value"]), self._step.time
         if not (math.isfinite(time) and 0 <= time <= end * (1 + 1e-9)):
-            raise InputError(
-                f"time={time:g} s is not within the step, which takes {fmt_time(end)}: give 0 to {end:.6g}"
-            )
+            raise InputError("notebook.time_step", time=time, end=fmt_time(end), seconds=end)
         return min(time, end)
 
     def _pictures(self) -> list[str]:

@@ -1,7 +1,7 @@
 """The lab: a form of what-ifs, who wins where, and a way from every cell to its run on the stage."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import streamlit as st
 
@@ -18,12 +18,13 @@ from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
 from ui.charts import kept
-from ui.pages import go, page
-from ui.plan.machines import able_on
-from ui.refusals import retold
-from ui.text import plain, tell
-from ui.widgets import past
-from ui.widgets.parameter import fresh
+from ui.controls.parameter import fresh
+from ui.navigation import go
+from ui.pages import page
+from ui.simulate import past
+from ui.simulate.machines import able_on
+from ui.state import PageState, become, state
+from ui.text import plain, retold, tell
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_rows
 
@@ -64,7 +65,7 @@ class Question:
     def clusters(self) -> list[Plan]:
         """Every machine on every network, as plans that lack what runs there. Raises InputError."""
         if not self.specs:
-            raise InputError("no machine is named: choose one or more, or type one like torus:dims=4x4")
+            raise InputError("lab.no_machine")
         networks = ["" if name == OWN else name for name in split(self.networks) or [OWN]]
         return list(
             dict.fromkeys(Plan("", machine, network=network, size="") for machine in self.specs for network in networks)
@@ -83,6 +84,13 @@ class Question:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class LabState(PageState):
+    """The last question that was answered."""
+
+    good: Question = field(default_factory=Question)
+
+
 def _powers(n: int) -> list[str]:
     """Powers of two up to a number, and the number."""
     return [str(k) for k in sorted({n, *(1 << e for e in range(1, n.bit_length()) if 1 << e <= n)})]
@@ -96,11 +104,11 @@ def lab() -> None:
     try:
         question = _form(_arrive())
         answers = _answers(question)
-        st.session_state.lab_good = question
+        become(LabState(good=question))
     except InputError as error:
         st.error(plain(retold(error)), icon=":material/error:")
         try:
-            answers = _answers(st.session_state.get("lab_good", Question()))
+            answers = _answers(state(LabState).good)
         except InputError:  # a limit that stops every question: it has been told
             return
     tabs = st.tabs([plain(", ".join(filter(None, (of.machine, of.network)))) for of in answers])
@@ -129,7 +137,7 @@ def _form(question: Question) -> Question:
     """Draw the form and put what it says into the address. Raises InputError for a collective there is none of."""
     served = sorted({entry.collective.name for entry in ALGORITHMS.values()})
     if question.collective not in served:
-        raise InputError(f"no collective is called {question.collective[:40]!r}: choose from {', '.join(served)}")
+        raise InputError("collective.unknown", collective=question.collective, choices=served)
     collective = st.selectbox(
         tell("page.collective"), served, index=served.index(question.collective), key=fresh("lab_collective")
     )
@@ -201,7 +209,7 @@ def _answer(grid: Grid) -> list[Row]:
     cells, answers = grid.cells(), _kept()
     key = tuple(cells)
     if len(cells) > MOST:
-        raise InputError(f"{len(cells):,} runs are more than {MOST:,}: ask for less here, or `sweep` from the terminal")
+        raise InputError("lab.runs", count=len(cells), most=MOST)
     if key not in answers:
         bar, rows = place.progress(0.0), []
         for several in ask_rows(cells):

@@ -18,21 +18,29 @@ FEW = 16
 class Beginning(NamedTuple):
     """Seconds from the runs' beginning, a view's name or none, and the rest of the place in the words of a link."""
 
-    t: float
-    view: str
-    place: dict[str, str]
+    t: float = 0.0
+    view: str = ""
+    place: Mapping[str, str] = {}
+
+
+FROM_THE_START = Beginning()
 
 
 def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None]:
     """What an address says; for an instant that is none the runs' beginning, and what is wrong with it."""
     t, wrong = instant_in(words), None
     if t is None:
-        t, wrong = 0.0, InputError(f"the link's t={words['t'][:20]!r} is not a time in seconds: correct the address")
+        t, wrong = 0.0, InputError("link.time", time=words["t"])
     view = words["view"] if words.get("view") in VIEWS else ""
     place = {name: words[name][:LONGEST_WORD] for name in PLACE if name in words}
     if wrong:
         del place["t"]
     return Beginning(t, view, place), wrong
+
+
+def left_at(place: Mapping[str, str]) -> Beginning:
+    """Return where a player was left, from the words of a link, which anybody may have written."""
+    return Beginning(instant_in(place) or 0.0, place.get("view", ""), place)
 
 
 def instant_in(place: Mapping[str, str]) -> float | None:

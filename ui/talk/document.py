@@ -8,7 +8,7 @@ from ops.plan import Plan
 from ops.plan.link import PLACE, from_link
 from ops.plan.plan_file import line_of, plan_in, to_yaml
 from sim.base.yaml import YamlNode, parse_yaml, quote
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.units import exact_time, parse_time
 from ui.plan.beginning import LONGEST_WORD, instant_in
 from ui.player.views import VIEWS
@@ -40,26 +40,26 @@ def is_talk(text: str) -> bool:
 def from_text(text: str, name: str) -> Talk:
     """The talk that a text describes; its scenes are not run. Raises InputError naming the line and the mend."""
     if len(text) > LARGEST:
-        raise InputError(f"{name} is larger than {LARGEST:,} characters: make two talks of it")
+        raise InputError("talk.too_large", name=name, most=LARGEST)
     root = parse_yaml(text, name)
     nodes = root.mapping("the talk", TALK)
     if "ringside" not in nodes or nodes["ringside"].text("ringside") != VERSION:
-        root.refuse(f"this is no talk that is known here: begin it with ringside: {VERSION}")
+        root.refuse("talk.version", version=VERSION)
     if "scenes" not in nodes:
-        root.refuse("the talk has no scenes: list them under scenes:")
+        root.refuse("talk.no_scenes")
     entries = nodes["scenes"].items("scenes")
     if not 1 <= len(entries) <= MOST_SCENES:
-        nodes["scenes"].refuse(f"a talk of {len(entries)} scenes: give 1 to {MOST_SCENES}")
+        nodes["scenes"].refuse("talk.scenes", count=len(entries), most_scenes=MOST_SCENES)
     language = _written(nodes, "language", 20) or "en"
     if language not in languages():
-        nodes["language"].refuse(f"language is {language[:20]!r}: choose from {', '.join(languages())}")
+        nodes["language"].refuse("talk.language", language=language, choices=languages())
     return Talk(_title(nodes), tuple(_scene(node) for node in entries), language)
 
 
 def _scene(node: YamlNode) -> TalkScene:
     nodes = node.mapping("a scene", SCENE)
     if ("link" in nodes) == ("scene" in nodes):
-        node.refuse("a scene is given by a link or written out under scene: give one of them")
+        node.refuse("talk.scene")
     if "link" in nodes:
         plan, place = _of_link(nodes["link"])
     else:
@@ -90,7 +90,7 @@ def _written(nodes: Mapping[str, YamlNode], word: str, most: int) -> str:
 def _within(node: YamlNode, word: str, most: int) -> str:
     text = node.text(word)
     if len(text) > most:
-        node.refuse(f"{word} has {len(text):,} characters: write {most:,} at most")
+        node.refuse("talk.long", word=word, count=len(text), most=most)
     return text
 
 
@@ -103,15 +103,15 @@ def _of_link(node: YamlNode) -> tuple[Plan, dict[str, str]]:
     text = node.text("link")
     words = dict(parse_qsl(urlsplit(text).query))
     if "?" not in text and text.strip():
-        node.refuse(f"link is {text[:40]!r}: copy the whole address of the stage, from ? on at least")
+        node.refuse("talk.link", text=text)
     if words.get("page", "stage") != "stage":
-        node.refuse(f"the link leads to the page {words['page'][:20]!r}: give one of the stage")
+        node.refuse("talk.link_page", page=words["page"])
     if {"plan", "scene"} & words.keys():
-        node.refuse("the link names a plan that only its own visit remembers: write it out under scene:")
+        node.refuse("talk.link_visit")
     try:
         plan = from_link(words)
     except InputError as error:
-        node.refuse(str(error))
+        node.refuse(error)
     place = {word: words[word] for word in PLACE if word in words}
     _check_place(node, place)
     return plan, place
@@ -119,12 +119,12 @@ def _of_link(node: YamlNode) -> tuple[Plan, dict[str, str]]:
 
 def _check_place(node: YamlNode, place: Mapping[str, str]) -> None:
     if place.get("view", VIEWS[0]) not in VIEWS:
-        node.refuse(f"view={place['view'][:20]!r} is no view: choose from {', '.join(VIEWS)}")
+        node.refuse("talk.view", view=place["view"], choices=VIEWS)
     if instant_in(place) is None:
-        node.refuse(f"t={place['t'][:20]!r} is not a time in seconds: write it like 0.0015")
+        node.refuse("talk.time", time=place["t"])
     for word, text in place.items():
         if len(text) > LONGEST_WORD:
-            node.refuse(f"{word} has {len(text):,} characters: write {LONGEST_WORD} at most")
+            node.refuse("talk.long", word=word, count=len(text), most=LONGEST_WORD)
 
 
 def _lines(node: YamlNode) -> tuple[StageLine, ...]:
@@ -134,38 +134,38 @@ def _lines(node: YamlNode) -> tuple[StageLine, ...]:
         return (StageLine(text),) if text else ()
     entries = node.items("words")
     if len(entries) > MOST_LINES:
-        node.refuse(f"{len(entries)} lines of words: give {MOST_LINES} at most to a scene")
+        node.refuse("talk.lines", count=len(entries), most_lines=MOST_LINES)
     lines = [_line(entry) for entry in entries]
     for line, before, entry in zip(lines[1:], lines, entries[1:], strict=False):
         if line.at <= before.at:
-            entry.refuse("these words come at the instant of those before, or sooner: put them in order")
+            entry.refuse("talk.words_order")
     return tuple(lines)
 
 
 def _line(node: YamlNode) -> StageLine:
     nodes = node.mapping("words", ("at", "text"))
     if "text" not in nodes:
-        node.refuse("these words have no text: write it under text:")
+        node.refuse("talk.no_text")
     return StageLine(_within(nodes["text"], "text", LONGEST_LINE), _time(nodes["at"], "at") if "at" in nodes else 0.0)
 
 
 def _stops(node: YamlNode) -> tuple[float, ...]:
     entries = node.items("stops") if not isinstance(node.value, str) else [node]
     if len(entries) > MOST_STOPS:
-        node.refuse(f"{len(entries)} stops: give {MOST_STOPS} at most to a scene")
+        node.refuse("talk.stops", count=len(entries), most_stops=MOST_STOPS)
     stops = tuple(_time(entry, "a stop") for entry in entries)
     for stop, before, entry in zip(stops[1:], stops, entries[1:], strict=False):
         if stop <= before:
-            entry.refuse("this stop is not after the one before: put them in order")
+            entry.refuse("talk.stops_order")
     return stops
 
 
 def _time(node: YamlNode, what: str) -> float:
+    text = node.text(what)
     try:
-        return parse_time(node.text(what), what)
+        return parse_time(text, Message(what))
     except InputError as error:
-        text = str(error)
-        node.refuse(text.removeprefix(f"{node.name}, line {node.line}: "))
+        node.refuse(error)
 
 
 def to_text(talk: Talk) -> str:

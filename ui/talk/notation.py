@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.units import exact_time, parse_time
 from ui.talk import LONGEST_LINE, MOST_LINES, MOST_STOPS, StageLine
 
@@ -18,20 +18,20 @@ def lines_of(text: str) -> tuple[StageLine, ...]:
     """
     lines = [_line(line.strip()) for line in text.splitlines() if line.strip()]
     if len(lines) > MOST_LINES:
-        raise InputError(f"{len(lines)} lines of words: write {MOST_LINES} at most")
+        raise InputError("talk.notation_lines", count=len(lines), most_lines=MOST_LINES)
     for line, before in zip(lines[1:], lines, strict=False):
         if line.at <= before.at:
-            raise InputError(f"{line.text[:40]!r} does not come after what stands above it: begin with a later [8ms]")
+            raise InputError("talk.not_after", text=line.text)
     return tuple(lines)
 
 
 def _line(text: str) -> StageLine:
     match = _AT.fullmatch(text)
-    at, words = (parse_time(match[1], "the instant"), match[2]) if match else (0.0, text)
+    at, words = (parse_time(match[1], Message("the instant")), match[2]) if match else (0.0, text)
     if not words:
-        raise InputError(f"{text!r} has an instant and no words: write some behind it")
+        raise InputError("talk.no_words", text=text)
     if len(words) > LONGEST_LINE:
-        raise InputError(f"a line of {len(words)} characters: write {LONGEST_LINE} at most")
+        raise InputError("talk.line_long", count=len(words), most=LONGEST_LINE)
     return StageLine(words, at)
 
 
@@ -46,9 +46,9 @@ def stops_of(text: str) -> tuple[float, ...]:
     >>> stops_of("20us, 1ms")
     (1.9999999999999998e-05, 0.001)
     """
-    stops = tuple(parse_time(word, "a breakpoint") for word in re.split(r"[,;，、\s]+", text.strip()) if word)
+    stops = tuple(parse_time(word, Message("a breakpoint")) for word in re.split(r"[,;，、\s]+", text.strip()) if word)
     if len(stops) > MOST_STOPS:
-        raise InputError(f"{len(stops)} breakpoints: write {MOST_STOPS} at most")
+        raise InputError("talk.breakpoints", count=len(stops), most=MOST_STOPS)
     return tuple(sorted(set(stops)))
 
 

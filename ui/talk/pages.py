@@ -7,16 +7,17 @@ from html import escape
 from typing import Any
 
 from ops.plan import Plan
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Message, StalledError
 from sim.trace import Trace
 from sim.units import fmt_time
-from ui.notebook.subject import Played, read
+from ui.drawing.thumbnail import of_run
+from ui.layout.algorithm_layout import MOST
 from ui.plan.beginning import instant_in
-from ui.plan.thumbnail import of_run
-from ui.player.component import ASSETS, WITH_TALK, Start, player_data, script, style
+from ui.plan.subject import Played, read
+from ui.player.component import Start, player_data, style
 from ui.player.payload import has_rows, pack
+from ui.player.scripts import ASSETS, WITH_TALK, script
 from ui.player.views import FIRST
-from ui.stage.algorithm_layout import MOST
 from ui.talk import Talk, TalkScene
 from ui.text import catalogue
 
@@ -61,9 +62,8 @@ def check(entry: TalkScene, time: float) -> None:
     late = [("a stop", stop) for stop in entry.stops] + [("words", line.at) for line in entry.lines]
     for what, t in late:
         if t > time:
-            raise _refused(
-                entry, f"{what} at {fmt_time(t)}, but the run ends at {fmt_time(time)}: choose an instant of it"
-            )
+            why = Message("talk.after_end", what=Message(what), at=fmt_time(t), end=fmt_time(time))
+            raise _refused(entry, why)
 
 
 def usual(plan: Plan, traces: Iterable[Trace]) -> str:
@@ -72,8 +72,8 @@ def usual(plan: Plan, traces: Iterable[Trace]) -> str:
     return "shape" if few and not (plan.capture or plan.fault or plan.schedule) else FIRST
 
 
-def _refused(entry: TalkScene, why: str) -> InputError:
-    return InputError(f"{entry.origin}: {why}" if entry.origin else why)
+def _refused(entry: TalkScene, why: Message) -> InputError:
+    return InputError(Message("at.place", place=entry.origin, what=why) if entry.origin else why)
 
 
 def together(talk: Talk, scenes: Sequence[PackedScene]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def together(talk: Talk, scenes: Sequence[PackedScene]) -> dict[str, Any]:
     runs = {run["id"]: run for scene in scenes for run in scene.runs}
     size = sum(len(run["tl"]) for run in runs.values())
     if size > LARGEST:
-        raise InputError(f"the runs of this talk take {size / 1e6:.0f} MB: leave out the largest, or make two talks")
+        raise InputError("talk.megabytes", megabytes=size / 1000000.0)
     words = {name: text for name, text in catalogue(talk.language).items() if name.startswith("talk.")}
     player = player_data([], talk.language, Start())
     entries = [_shown(entry, scene) for entry, scene in zip(talk.scenes, scenes, strict=True)]
@@ -115,7 +115,7 @@ def shown(talk: Talk, progress: Progress = unseen) -> dict[str, Any]:
         try:
             scenes.append(packed(entry.plan, entry.place.get("view", ""), talk.language))
         except (InputError, StalledError) as error:
-            raise _refused(entry, str(error)) from None
+            raise _refused(entry, error.message) from None
         check(entry, scenes[-1].time)
         progress(done, len(talk.scenes))
     return together(talk, scenes)

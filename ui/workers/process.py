@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 from sim.base import watch
 from sim.base.compiled import wait_for_compiler
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Message, StalledError
 from sim.registry import addition_fault
 
-OWN_FAULT = "the simulator failed by a fault of its own"
-"""How a sentence begins that nobody should ever read."""
-FULL = "this run does not fit into memory: use fewer ranks, or an algorithm with fewer transfers"
+OWN_FAULT = "worker.fault"
+"""The id of a sentence that nobody should ever read."""
+FULL = "worker.memory"
+"""The id of the sentence about a call that did not fit into memory."""
 ROOT = Path(__file__).parents[__name__.count(".")]
 """Where the package begins that this module is of."""
 CAN_COPY = "forkserver" in multiprocessing.get_all_start_methods()
@@ -47,7 +48,7 @@ class Result(NamedTuple):
     """What a call came to, pickled; or in `refusal` why it could not be, with the status of that error."""
 
     value: bytes = b""
-    refusal: str = ""
+    refusal: Message = Message("")
     status: int = 0
 
     def read(self) -> Any:
@@ -89,8 +90,8 @@ def kept_waiting(pid: int) -> float:
     return 0.0
 
 
-def _at_home(what: str, amount: str) -> str:
-    return f"ask for less, or run it from the terminal with --max-{what} {amount}"
+def _at_home(what: str, amount: str) -> Message:
+    return Message("worker.at_home", option=what, amount=amount)
 
 
 def answer(call: Call, by: watch.Watch | None = None) -> Result:
@@ -100,14 +101,14 @@ def answer(call: Call, by: watch.Watch | None = None) -> Result:
             value = call.function(*call.args)
         return Result(pickle.dumps(value, protocol=5))
     except (InputError, StalledError) as error:
-        return Result(refusal=str(error), status=error.status)
+        return Result(refusal=error.message, status=error.status)
     except MemoryError:
-        return Result(refusal=FULL, status=InputError.status)
+        return Result(refusal=Message(FULL), status=InputError.status)
     except Exception as error:
         logging.getLogger(__name__).exception("%s", call.function)
         what = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
-        fault = addition_fault(error) or InputError(f"{OWN_FAULT} ({what}): choose something else, its log has more")
-        return Result(refusal=str(fault), status=fault.status)
+        fault = addition_fault(error) or InputError(OWN_FAULT, what=what)
+        return Result(refusal=fault.message, status=fault.status)
 
 
 def _give_way() -> None:

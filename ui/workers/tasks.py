@@ -18,12 +18,13 @@ from ops.plan.notation import size_word
 from ops.plan.training import WorkloadPlan
 from ops.run.part import shown
 from ops.training.step import TrainingStep
-from sim.errors import InputError, StalledError
-from ui.files.exports import Shot, played
+from sim.errors import InputError, Message, StalledError
+from ui.drawing import thumbnail
+from ui.export.exports import Shot, played
 from ui.lessons import LESSONS
-from ui.notebook.subject import Played, read
-from ui.plan import picture, thumbnail
+from ui.plan import picture
 from ui.plan.picture import Picture
+from ui.plan.subject import Played, read
 from ui.story import telling
 from ui.talk import lessons, pages
 from ui.talk.pages import PackedScene
@@ -73,7 +74,7 @@ class ComparedTable(NamedTuple):
 class Untold(NamedTuple):
     """What a table does not tell of the machine it is from, and why that is needed."""
 
-    why: str
+    why: Message
     missing: str
 
 

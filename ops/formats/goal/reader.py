@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from itertools import groupby
 from typing import NoReturn
 
 import numpy as np
@@ -19,6 +20,7 @@ from ops.formats import ScheduleProblem, malformed, reader
 from ops.formats.interpreter.moves import Done, Moves, join
 from sim.base.numbers import whole
 from sim.base.pasted import bare_lines
+from sim.errors import Message
 from sim.schedule import COPY, Schedule
 from sim.units import LARGEST_SIZE
 
@@ -95,7 +97,7 @@ def _parse(text: str, name: str) -> tuple[int, list[_Item]]:
     for number, line in _lines(text):
         parser.line(number, line)
     if parser.rank >= 0 or not parser.n:
-        malformed(f"{name}, line {parser.number}", "the file ends inside a rank: give the whole file")
+        malformed(Message("place.line", file=name, line=parser.number), "goal.ends_inside")
     return parser.n, parser.items
 
 
@@ -127,32 +129,36 @@ class _Parser:
         elif self.opened and (order := _ORDER.fullmatch(line)):
             self._orders.append((number, order))
         else:
-            self._refuse(f"{line[:40]!r} is no GOAL here: write send, recv, calc or requires inside rank {{ }}")
+            self._refuse("goal.line", line=line)
 
-    def _refuse(self, why: str) -> NoReturn:
-        malformed(f"{self.name}, line {self.number}", why)
+    def _refuse(self, why: str, /, **values: object) -> NoReturn:
+        malformed(self._place, why, **values)
+
+    @property
+    def _place(self) -> Message:
+        return Message("place.line", file=self.name, line=self.number)
 
     def _begin(self, line: str) -> None:
         first = re.fullmatch(r"num_ranks\s+(\d+)", line)
         self.n = _number(first[1]) if first else 0
         if not 1 <= self.n <= MOST_RANKS:
-            self._refuse(f"{line[:40]!r} is no num_ranks of 1 to {MOST_RANKS}: begin with it")
+            self._refuse("goal.num_ranks", line=line, most_ranks=MOST_RANKS)
 
     def _open(self, header: re.Match[str]) -> None:
         self.rank = _number(header[1])
         if self.rank >= self.n or self.rank in self._ranks:
-            self._refuse(f"rank {header[1][:20]} is there twice or not among 0..{self.n - 1}: correct it")
+            self._refuse("goal.rank_twice", rank=header[1], last=self.n - 1)
         self._ranks.add(self.rank)
 
     def _add(self, item: re.Match[str]) -> None:
         label = item["label"]
         if label in self._labels:
-            self._refuse(f"label {label[:40]} is there twice: rename one")
+            self._refuse("goal.label_twice", label=label)
         if label:
             self._labels[label] = len(self.items)
-        self.items.append(_item(item, self.rank, self.n, self.number, f"{self.name}, line {self.number}"))
+        self.items.append(_item(item, self.rank, self.n, self.number, self._place))
         if len(self.items) > MOST_ITEMS:
-            self._refuse(f"more than {MOST_ITEMS:,} items: give a smaller schedule")
+            self._refuse("goal.too_many", most_items=MOST_ITEMS)
 
 
 def _number(digits: str) -> int:
@@ -161,21 +167,21 @@ def _number(digits: str) -> int:
     return LARGEST_SIZE + 1 if number is None else number
 
 
-def _item(match: re.Match[str], rank: int, n: int, line: int, place: str) -> _Item:
+def _item(match: re.Match[str], rank: int, n: int, line: int, place: Message) -> _Item:
     options = {key: _number(value) for key, value in re.findall(r"(tag|cpu|nic)\s+(-1|\d+)", match["options"])}
     kind = match["kind"] or "calc"
     amount = match["time"] or match["size"]
     most = LONGEST if kind == "calc" else LARGEST_SIZE
     count = _number(amount)
     if count > most:
-        malformed(place, f"{kind} {amount[:20]} is beyond a day or 1 PiB: correct it")
+        malformed(place, "goal.too_much", kind=kind, amount=amount)
     peer = _number(match["peer"]) if match["peer"] else rank
     if kind != "calc" and (match["way"] == "to") != (kind == "send"):
-        malformed(place, "a send goes to a rank and a recv comes from one: correct it")
+        malformed(place, "goal.direction")
     if peer < 0 or options.get("tag", 0) < 0:
-        malformed(place, "who answers a recv from anyone or with any tag depends on timing: name the rank and the tag")
+        malformed(place, "goal.any")
     if peer >= n or (kind != "calc" and peer == rank):
-        malformed(place, f"rank {rank} cannot {kind} with rank {peer}: name another among 0..{n - 1}")
+        malformed(place, "goal.peer", rank=rank, kind=kind, peer=peer, last=n - 1)
     return _Item(kind, rank, line, count, peer, options.get("tag", 0), options.get("cpu", 0))
 
 
@@ -184,7 +190,7 @@ def _order(items: list[_Item], labels: dict[str, int], orders: list[tuple[int, r
     for line, order in orders:
         for end in ("later", "earlier"):
             if order[end] not in labels:
-                malformed(f"{name}, line {line}", f"this rank has no label {order[end][:40]}: add it to an item")
+                malformed(Message("place.line", file=name, line=line), "goal.no_label", label=order[end])
         later = items[labels[order["later"]]]
         (later.started if order["how"] == "irequires" else later.ended).append(labels[order["earlier"]])
 
@@ -201,21 +207,22 @@ def _match(items: list[_Item], name: str) -> None:
         sends = waiting[item.peer, item.rank, item.tag]
         if not sends:
             raise ScheduleProblem(
-                "deadlock",
-                f"{name}, line {item.line}: deadlock: rank {item.rank} waits for a message from rank {item.peer} with"
-                f" tag {item.tag} that nobody sends: add the send",
+                "deadlock", "goal.no_send", file=name, line=item.line, rank=item.rank, peer=item.peer, tag=item.tag
             )
         item.match = sends.popleft()
         sent = items[item.match]
         sent.match = i
         if sent.size != item.size:
             malformed(
-                f"{name}, line {item.line}",
-                f"a recv of {item.size} bytes meets the send of {sent.size} at line {sent.line}: make them equal",
+                Message("place.line", file=name, line=item.line),
+                "goal.sizes",
+                size=item.size,
+                sent=sent.size,
+                line=sent.line,
             )
     lost = next((item for item in items if item.kind == "send" and item.match < 0), None)
     if lost is not None:
-        malformed(f"{name}, line {lost.line}", f"rank {lost.peer} never receives this message: add the recv")
+        malformed(Message("place.line", file=name, line=lost.line), "goal.no_recv", peer=lost.peer)
 
 
 def _in_order(items: list[_Item], name: str, moves: Moves) -> Iterator[tuple[_Item, int, Done]]:
@@ -250,7 +257,7 @@ def _in_order(items: list[_Item], name: str, moves: Moves) -> Iterator[tuple[_It
             if not needs[after]:
                 heappush(ready, (level[after], after))
     if passed < len(needs):
-        raise ScheduleProblem("deadlock", _circle(items, needs, then, name))
+        raise ScheduleProblem("deadlock", "goal.circle", file=name, steps=_circle(items, needs, then))
 
 
 def _waits(items: list[_Item]) -> tuple[list[int], list[list[int]]]:
@@ -273,8 +280,8 @@ def _waits(items: list[_Item]) -> tuple[list[int], list[list[int]]]:
     return needs, then
 
 
-def _circle(items: list[_Item], needs: list[int], then: list[list[int]], name: str) -> str:
-    """One sentence about items that wait for each other."""
+def _circle(items: list[_Item], needs: list[int], then: list[list[int]]) -> list[Message]:
+    """Items that wait for each other, each for the next."""
     before = {after: event for event in range(len(needs)) if needs[event] for after in then[event]}
     event = next(e for e in range(len(needs)) if needs[e])
     path: list[int] = []
@@ -282,6 +289,5 @@ def _circle(items: list[_Item], needs: list[int], then: list[list[int]], name: s
         path.append(event)
         event = before[event]
     circle = [*path[path.index(event) :], event]
-    places = [f"rank {items[e // 2].rank} {items[e // 2].kind} (line {items[e // 2].line})" for e in circle]
-    steps = [place for k, place in enumerate(places) if not k or place != places[k - 1]]
-    return f"{name}: deadlock: {' waits for '.join(steps)}: delete one of these requires"
+    steps = [items[number] for number, _ in groupby(e // 2 for e in circle)]
+    return [Message("goal.item", rank=item.rank, kind=item.kind, line=item.line) for item in steps]

@@ -18,7 +18,7 @@ def write(schedule: Schedule, *, size: Size = 0) -> str:
     say, or when `size` is needed and absent.
     """
     if schedule.switches:
-        raise InputError(f"{schedule.name} cannot be written as GOAL: switches add and copy in it")
+        raise InputError("goal.switches", schedule=schedule.name)
     amounts = message_bytes(schedule, size)
     lines: list[list[str]] = [[] for _ in range(schedule.n)]
     orders: list[list[str]] = [[] for _ in range(schedule.n)]
@@ -39,8 +39,7 @@ def write(schedule: Schedule, *, size: Size = 0) -> str:
             common = set(ends[b]) & set(ends[i])
             if not common:
                 raise InputError(
-                    f"{schedule.name} cannot be written as GOAL: rank {ends[i][0]} waits for a message between ranks"
-                    f" {ends[b][0]} and {ends[b][1]}, and GOAL orders only what one rank does"
+                    "goal.other_rank", schedule=schedule.name, rank=ends[i][0], src=ends[b][0], dst=ends[b][1]
                 )
             unawaited += ends[i][0] not in common
             for rank in common:

@@ -128,7 +128,7 @@ class Moves:
                 self.land(i, COPY, self.spare(move.dst, len(move.slots)))
         slots = max([1 if promise is None else promise.given.shape[1], *self._extra])
         if slots * n > MOST_PLACES:
-            raise InputError(f"{name} needs {slots:,} slots on each of {n} ranks, too many to follow: cut it coarser")
+            raise InputError("schedule.too_many_slots", name=name, slots=slots, n=n)
         level = np.array([move.phase // 2 for move in moves] if levels is None else levels, np.int64)
         order = np.argsort(level, kind="stable")
         place = np.empty(len(moves), np.int32)

@@ -11,6 +11,7 @@ from ops.formats.interpreter.order import Access, Order, Trials
 from ops.formats.interpreter.replays import Race, Replay
 from ops.formats.interpreter.turns import Turns, Worker, reading, writing
 from ops.formats.msccl_xml.program import RECEIVES, SENDS, Instruction, Program, ThreadBlock
+from sim.errors import Message
 from sim.schedule import COPY, REDUCE, Promise
 
 Key = tuple[str, int, int, int]
@@ -114,11 +115,18 @@ class MscclRun:
             connection = self._connections.setdefault((*ends, block.channel), _Connection())
             other = connection.sender if sending else connection.receiver
             if other is not None:
-                way = "send to" if sending else "receive from"
+                way = Message("msccl.send_to" if sending else "msccl.receive_from")
                 raise ScheduleProblem(
                     "duplicate_connection",
-                    f"{self.program.source}, line {block.line}: tb {other.id} and tb {block.id} of gpu {block.gpu}"
-                    f" both {way} gpu {peer} on channel {block.channel}: give each its own channel",
+                    "msccl.connection_twice",
+                    file=self.program.source,
+                    line=block.line,
+                    tb=other.id,
+                    other=block.id,
+                    gpu=block.gpu,
+                    way=way,
+                    peer=peer,
+                    channel=block.channel,
                 )
             if sending:
                 connection.sender = block
@@ -243,9 +251,13 @@ class MscclRun:
         move = self.moves.all[i]
         if len(move.slots) != expected:
             malformed(
-                f"{self.program.source}, line {received.line}",
-                f"{received.type} takes {expected} chunks, but gpu {move.src} sends {len(move.slots)} at line"
-                f" {sent.line}: make the two cnt equal",
+                Message("place.line", file=self.program.source, line=received.line),
+                "msccl.count",
+                type=received.type,
+                expected=expected,
+                gpu=move.src,
+                sent=len(move.slots),
+                line=sent.line,
             )
 
     def unreceived(self) -> str:
@@ -285,7 +297,7 @@ class MscclRun:
             f' {self._blocks[first].id} (depid="{self._blocks[first].id}" deps="{before.position}", hasdep="1" there)'
         )
 
-    def _deadlock(self) -> str:
+    def _deadlock(self) -> Message:
         """One sentence about a circle of thread blocks, or about a wait for what never comes."""
         number = {(block.gpu, block.id): w for w, block in enumerate(self._blocks)}
         stuck: dict[int, Key] = self._turns.stuck
@@ -297,10 +309,11 @@ class MscclRun:
             after = None if holder is None else number[holder.gpu, holder.id]
             if after is None or after not in stuck:
                 why = self._never(stuck[path[-1]], holder)
-                return f"{self.program.source}: deadlock: {self._place(path[-1], self._now[path[-1]])} {why}"
+                place = self._place(path[-1], self._now[path[-1]])
+                return Message("msccl.deadlock", file=self.program.source, place=place, why=why)
             w = after
-        circle = " -> ".join(self._place(k, self._now[k]) for k in [*path[path.index(w) :], w])
-        return f"{self.program.source}: deadlock: {circle}, each waiting for the next: reorder the steps of one of them"
+        circle = [self._place(k, self._now[k]) for k in [*path[path.index(w) :], w]]
+        return Message("msccl.circle", file=self.program.source, circle=circle)
 
     def _holder(self, key: Key) -> ThreadBlock | None:
         """The thread block that would have to move on first."""
@@ -314,14 +327,14 @@ class MscclRun:
         block = self._blocks[w]
         return f"gpu {block.gpu}/tb {block.id}/step {instruction.position} (line {instruction.line})"
 
-    def _never(self, key: Key, holder: ThreadBlock | None) -> str:
+    def _never(self, key: Key, holder: ThreadBlock | None) -> Message:
         kind, src, dst, channel = key
         if kind == "step":
-            return f"waits for a step of tb {dst} that nothing publishes: set its hasdep=1 or correct depid and deps"
+            return Message("msccl.no_step", tb=dst)
         if kind == "slot":
-            return f"has all slots to gpu {dst} on channel {channel} full, and they are never emptied: add receives"
-        who = "no thread block sends there" if holder is None else f"tb {holder.id} has ended"
-        return f"waits for a message from gpu {src} on channel {channel} that never comes, for {who}: add the send"
+            return Message("msccl.full", gpu=dst, channel=channel)
+        who = Message("msccl.nobody_sends") if holder is None else Message("msccl.ended", tb=holder.id)
+        return Message("msccl.never_comes", gpu=src, channel=channel, who=who)
 
 
 def _messages(count: int) -> str:

@@ -96,10 +96,7 @@ def refuse_strangers(name: str, actions: Sequence[Action]) -> None:
         own = {action.src, action.dst}
         stranger = next((actions[b] for b in action.waits if own.isdisjoint((actions[b].src, actions[b].dst))), None)
         if stranger is not None:
-            raise InputError(
-                f"{name} cannot be written as MSCCL XML: rank {action.src} waits for a message between ranks"
-                f" {stranger.src} and {stranger.dst}, and thread blocks wait only on their own GPU"
-            )
+            raise InputError("msccl.other_gpu", name=name, src=action.src, src2=stranger.src, dst=stranger.dst)
 
 
 def channels_of(actions: Sequence[Action], form: Form) -> list[int]:

@@ -1,5 +1,7 @@
 """What the runtimes of MSCCL XML take."""
 
+from sim.errors import Message
+
 RUNTIMES = {"microsoft/msccl": (256, 216), "ROCm/rccl": (64, 64)}
 """Lines per thread block and thread blocks per GPU that each takes; `MSCCL_MAX_NUM_STEPS` and following."""
 MOST_COUNT, MOST_PER_CHANNEL = 71, 32
@@ -9,21 +11,20 @@ MOST_CHANNELS = 32
 
 SLOTS = 8
 """Messages that a connection holds until they are received; NCCL's `NCCL_STEPS`."""
-HELD_UP = {
-    runtime: f"{runtime} takes {SLOTS} messages under way on a connection at most, and more wait for each other here"
-    for runtime in RUNTIMES
-}
+HELD_UP = {runtime: Message("limit.under_way", runtime=runtime, most=SLOTS) for runtime in RUNTIMES}
 """What thread blocks break that would deadlock there."""
 
 
-def broken(steps: int, blocks: int, channels: int) -> dict[str, str]:
+def broken(steps: int, blocks: int, channels: int) -> dict[str, Message]:
     """The limit that so many steps per thread block, thread blocks per GPU and channels break, by runtime."""
     limits = {}
     for runtime, (most_steps, most_blocks) in RUNTIMES.items():
-        if steps > most_steps:
-            limits[runtime] = f"{runtime} takes {most_steps} steps per thread block at most, not {steps}"
-        elif blocks > most_blocks:
-            limits[runtime] = f"{runtime} takes {most_blocks} thread blocks per GPU at most, not {blocks}"
-        elif channels > MOST_CHANNELS:
-            limits[runtime] = f"{runtime} takes {MOST_CHANNELS} channels at most, not {channels}"
+        for why, count, most in (
+            ("limit.steps", steps, most_steps),
+            ("limit.blocks", blocks, most_blocks),
+            ("limit.channels", channels, MOST_CHANNELS),
+        ):
+            if count > most:
+                limits[runtime] = Message(why, runtime=runtime, most=most, count=count)
+                break
     return limits

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ops.formats import malformed
+from ops.formats import ScheduleProblem, malformed
 from ops.formats.interpreter.buffers import Buffers, lay_out, plain, whole_share
 from sim.base.numbers import whole
 from sim.base.xml import Element, parse_each
-from sim.errors import InputError, first_few
+from sim.errors import InputError, Message, first_few
 
 SENDS = ("s", "rcs", "rrs", "rrcs")
 RECEIVES = ("r", "rcs", "rrc", "rrs", "rrcs")
@@ -104,15 +104,15 @@ class Reader:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def at(self, line: int) -> str:
+    def at(self, line: int) -> Message:
         """How messages call a line."""
-        return f"{self.name}, line {line}"
+        return Message("place.line", file=self.name, line=line)
 
     def text(self, element: Element, key: str, default: str | None = None) -> str:
         """An attribute; without a default it is required."""
         value = element.attributes.get(key, default)
         if value is None:
-            malformed(self.at(element.line), f"<{element.tag}> has no {key}: add it")
+            malformed(self.at(element.line), "xml.no_key", tag=element.tag, key=key)
         return value
 
     def whole(self, element: Element, key: str, low: int, high: int, default: int | None = None) -> int:
@@ -122,9 +122,9 @@ class Reader:
         text = self.text(element, key)
         value = _number(text)
         if value is None:
-            malformed(self.at(element.line), f"{key}={text[:40]!r} is no whole number: write one like {max(low, 0)}")
+            malformed(self.at(element.line), "xml.whole", key=key, text=text, low=max(low, 0))
         if not low <= value <= high:
-            malformed(self.at(element.line), f"{key}={value} is not within {low}..{high}: correct it")
+            malformed(self.at(element.line), "xml.range", key=key, value=value, low=low, high=high)
         return value
 
 
@@ -133,7 +133,7 @@ def algorithms(text: str, name: str) -> list[Element]:
     try:
         return parse_each(text, name)
     except InputError as error:
-        malformed(*str(error).split(": ", 1))
+        raise ScheduleProblem("malformed", error.message) from None
 
 
 def chosen(several: Sequence[Element], name: str, number: int) -> Element:
@@ -143,22 +143,22 @@ def chosen(several: Sequence[Element], name: str, number: int) -> Element:
     if len(several) == 1 and not number:
         return several[0]
     if number:
-        raise InputError(f"{name} has no algorithm {number}, it has {len(several)}: correct algo")
+        raise InputError("msccl.no_algorithm", name=name, number=number, count=len(several))
     titles = first_few([f"{i} {algo.attributes.get('name', '')[:40]}".strip() for i, algo in enumerate(several, 1)], 8)
-    raise InputError(f"{name} has {len(several)} algorithms ({titles}): choose one, like algo={len(several)}")
+    raise InputError("msccl.choose", file=name, count=len(several), titles=titles)
 
 
 def read_program(algo: Element, name: str) -> Program:
     """Return what can be read of an algorithm without running it. Raises ScheduleProblem, InputError."""
     get = Reader(name)
     if algo.tag != "algo":
-        malformed(get.at(algo.line), f"the root is <{algo.tag}>, not <algo>: give an MSCCL algorithm")
+        malformed(get.at(algo.line), "msccl.root", tag=algo.tag)
     n = get.whole(algo, "ngpus", 1, MOST_RANKS)
     word = get.text(algo, "coll").strip().lower()
     collective = NAMES.get(word, word)
     if collective not in PROMISED + UNPROMISED:
         names = ", ".join(PROMISED + UNPROMISED)
-        malformed(get.at(algo.line), f"coll={word[:40]!r} is no collective of MSCCL: write one of {names}")
+        malformed(get.at(algo.line), "msccl.collective", word=word, names=names)
     gpus = _by_id(get, algo, "gpu", n)
     sizes = {b: max(get.whole(gpu, f"{b}_chunks", 0, MOST_CHUNKS, 0) for gpu in gpus) for b in "ios"}
     chunks = get.whole(algo, "nchunksperloop", 1, MOST_CHUNKS, max(sizes["i"], sizes["o"], 1) if _ops(gpus) else None)
@@ -190,11 +190,11 @@ def _by_id(get: Reader, parent: Element, tag: str, n: int) -> list[Element]:
             continue
         i = get.whole(child, "id", 0, n - 1)
         if i in by_id:
-            malformed(get.at(child.line), f"{tag} {i} is there twice: the first is at line {by_id[i].line}")
+            malformed(get.at(child.line), "msccl.twice", tag=tag, number=i, line=by_id[i].line)
         by_id[i] = child
     missing = next((i for i in range(n) if i not in by_id), None)
     if missing is not None:
-        malformed(get.at(parent.line), f"{tag} {missing} is missing: {n} of them are numbered from 0")
+        malformed(get.at(parent.line), "msccl.missing", tag=tag, missing=missing, count=n)
     return [by_id[i] for i in range(n)]
 
 
@@ -211,20 +211,25 @@ def _buffers(
     if collective in UNPROMISED:
         most = max(sizes["i"], sizes["o"])
         if (most + sizes["s"]) * n > MOST_PLACES:
-            malformed(place, f"{most} chunks on {n} GPUs are too many to follow: cut the data coarser")
+            malformed(place, "interpreter.too_many", chunks=most, n=n)
         return plain(n, sizes["i"], sizes["o"], sizes["s"], in_place=in_place)
     if chunks % whole_share(collective, n):
-        malformed(place, f"{chunks} chunks cannot be shared evenly by {n} GPUs: correct nchunksperloop")
+        malformed(place, "msccl.chunks", chunks=chunks, n=n)
     if (chunks + sizes["s"]) * n > MOST_PLACES:
-        malformed(place, f"{chunks} chunks on {n} GPUs are too many to follow: cut the data coarser")
+        malformed(place, "interpreter.too_many", chunks=chunks, n=n)
     laid = lay_out(collective, n, chunks, sizes["s"], in_place=in_place, root=max(root, 0))
     for b, title in (("i", "input"), ("o", "output")):
         most = chunks if in_place else laid.size[b]
         if sizes[b] > most:
             malformed(
                 place,
-                f"{b}_chunks={sizes[b]}, but the {title} of this {collective} has {most} chunks:"
-                f" correct nchunksperloop={chunks} or {b}_chunks",
+                "msccl.buffer_size",
+                buffer=b,
+                size=sizes[b],
+                title=Message(title),
+                collective=collective,
+                most=most,
+                chunks=chunks,
             )
     return laid
 
@@ -236,7 +241,7 @@ def _thread_blocks(get: Reader, gpu: Element, program: Program) -> list[ThreadBl
     for tb in _by_id(get, gpu, "tb", len(tags)):
         send, recv = (get.whole(tb, key, -1, program.n - 1, -1) for key in ("send", "recv"))
         if number in (send, recv):
-            malformed(get.at(tb.line), f"gpu {number} cannot send to itself: use a cpy step")
+            malformed(get.at(tb.line), "msccl.to_itself", number=number)
         channel = get.whole(tb, "chan", 0 if max(send, recv) >= 0 else -1, 1 << 20, -1)
         block = ThreadBlock(number, get.whole(tb, "id", 0, len(tags)), tb.line, send, recv, channel)
         for line in tb.children:
@@ -271,15 +276,15 @@ def _copies(get: Reader, copies: list[Element], gpu: int, number: int, program: 
 def _instruction(get: Reader, line: Element, block: ThreadBlock, program: Program, blocks: int) -> Instruction:
     kind = get.text(line, "type")
     if kind not in TYPES:
-        malformed(get.at(line.line), f"type={kind[:40]!r} is no instruction: write one of {' '.join(TYPES)}")
+        malformed(get.at(line.line), "msccl.type", kind=kind, types=TYPES)
     if kind in SENDS and block.send < 0:
-        malformed(get.at(line.line), f"{kind} sends, but tb {block.id} of gpu {block.gpu} has no send peer: name it")
+        malformed(get.at(line.line), "msccl.no_send_peer", kind=kind, id=block.id, gpu=block.gpu)
     if kind in RECEIVES and block.recv < 0:
-        malformed(get.at(line.line), f"{kind} receives, but tb {block.id} of gpu {block.gpu} has no recv peer: name it")
+        malformed(get.at(line.line), "msccl.no_recv_peer", kind=kind, id=block.id, gpu=block.gpu)
     count = get.whole(line, "cnt", 0, MOST_CHUNKS, 1 if line.tag == "op" else None)
     program.widest, program.moved = max(program.widest, count), program.moved + count
     if program.moved > MOST_MOVED:
-        malformed(get.at(line.line), f"the program moves more than {MOST_MOVED:,} chunks: give a smaller one")
+        malformed(get.at(line.line), "msccl.too_much", most_moved=MOST_MOVED)
     waited, step = get.whole(line, "depid", -1, blocks - 1, -1), get.whole(line, "deps", -1, 1 << 20, -1)
     slots = _ends(get, line, "src", kind, count, block.gpu, program) if kind in READS else []
     to = _ends(get, line, "dst", kind, count, block.gpu, program) if kind in WRITES else []
@@ -308,13 +313,10 @@ def _ends(get: Reader, line: Element, end: str, kind: str, count: int, gpu: int,
 def _places(get: Reader, line: Element, buffer: str, offset: int, count: int, gpu: int, program: Program) -> list[int]:
     buffers = program.buffers
     if buffer not in buffers.base:
-        malformed(get.at(line.line), f"buffer {buffer[:40]!r} is unknown: write i, o or s")
+        malformed(get.at(line.line), "msccl.buffer", buffer=buffer)
     if offset + count > buffers.size[buffer]:
         size = buffers.size[buffer]
-        malformed(
-            get.at(line.line),
-            f"chunks {offset}..{offset + count - 1} of buffer {buffer}, which has {size}: correct offset or cnt",
-        )
+        malformed(get.at(line.line), "msccl.outside", offset=offset, last=offset + count - 1, buffer=buffer, size=size)
     first = int(buffers.base[buffer][gpu]) + offset
     return list(range(first, first + count))
 

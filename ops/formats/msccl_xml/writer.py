@@ -24,7 +24,7 @@ from ops.formats.msccl_xml.limits import HELD_UP, MOST_COUNT, RUNTIMES, SLOTS, b
 from ops.formats.msccl_xml.program import PROMISED, SENDS
 from ops.formats.msccl_xml.reader import transfers
 from sim.base.xml import MOST_ELEMENTS
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.schedule import Schedule
 from sim.topology import Topology
 from sim.units import fmt_size
@@ -56,9 +56,9 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     parts = program(schedule, "MSCCL XML", PROMISED, MOST_COUNT)
     attempts = Attempts(schedule, machine, transfers)
     refuse_strangers(schedule.name, parts.actions)
-    beyond: list[tuple[dict[str, str], list[list[BlockLayout]]]] = []
+    beyond: list[tuple[dict[str, Message], list[list[BlockLayout]]]] = []
 
-    def within() -> Iterator[tuple[str, dict[str, str]]]:
+    def within() -> Iterator[tuple[str, dict[str, Message]]]:
         tried: set[tuple[Form, tuple[int, ...]]] = set()
         for form in FORMS:
             channels = tuple(channels_of(parts.actions, form))
@@ -81,8 +81,8 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
             reasons = []
             best = attempts.closest(_readable(parts, for_one, reasons))
         if best is None:
-            why = "; ".join(dict.fromkeys(reasons))
-            raise InputError(f"{schedule.name} cannot be written as MSCCL XML: {why}")
+            why = Message("list.sentences", parts={str(reason): reason for reason in reasons}.values())
+            raise InputError("msccl.cannot", schedule=schedule.name, why=why)
     head, rest = best.text.split("\n", 1)
     remarks = (f"  <!-- {remark.replace('--', '- -')} -->" for remark in attempts.remarks(best))
     return "\n".join([head, *remarks, rest])
@@ -90,7 +90,7 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
 
 def _in_form(
     parts: ActionProgram, form: Form, channels: Sequence[int]
-) -> tuple[str, dict[str, str], list[list[BlockLayout]]]:
+) -> tuple[str, dict[str, Message], list[list[BlockLayout]]]:
     """The file in a form, or else the limits that it breaks there; and its thread blocks, if it comes to them."""
     limits = broken(0, 0, max(channels, default=0) + 1)
     if limits:
@@ -111,8 +111,8 @@ def _in_form(
 
 
 def _readable(
-    parts: ActionProgram, layouts: Sequence[tuple[dict[str, str], list[list[BlockLayout]]]], reasons: list[str]
-) -> Iterator[tuple[str, dict[str, str]]]:
+    parts: ActionProgram, layouts: Sequence[tuple[dict[str, Message], list[list[BlockLayout]]]], reasons: list[Message]
+) -> Iterator[tuple[str, dict[str, Message]]]:
     """The files that can be read here again, with the limits they break; why another one cannot goes to `reasons`."""
     for limits, blocks in layouts:
         reason = _too_long("", blocks)
@@ -124,17 +124,16 @@ def _readable(
             yield text, limits
 
 
-def _too_long(text: str, blocks: Sequence[Sequence[BlockLayout]]) -> str:
+def _too_long(text: str, blocks: Sequence[Sequence[BlockLayout]]) -> Message | None:
     """Why a file could not be read here again, if it could not."""
     elements = 1 + len(blocks) + sum(1 + block.steps for of_gpu in blocks for block in of_gpu)
     if len(text) <= LARGEST_TEXT and elements <= MOST_ELEMENTS:
-        return ""
-    size = f" and {fmt_size(len(text))}" if text else ""
-    read = f"{MOST_ELEMENTS:,} and {fmt_size(LARGEST_TEXT)} are read"
-    return f"it takes {elements:,} elements{size} where {read}: write fewer ranks"
+        return None
+    why, size = "msccl.too_large" if text else "msccl.too_many_elements", fmt_size(len(text))
+    return Message(why, elements=elements, size=size, most=MOST_ELEMENTS, largest=fmt_size(LARGEST_TEXT))
 
 
-def _broken(blocks: Sequence[Sequence[BlockLayout]]) -> dict[str, str]:
+def _broken(blocks: Sequence[Sequence[BlockLayout]]) -> dict[str, Message]:
     steps = max((block.steps for of_gpu in blocks for block in of_gpu), default=0)
     return broken(steps, max(map(len, blocks)), _channels(blocks))
 

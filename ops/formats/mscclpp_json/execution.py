@@ -9,6 +9,7 @@ from ops.formats.interpreter.moves import Done, Moves, join
 from ops.formats.interpreter.turns import Turns, Worker, reading
 from ops.formats.mscclpp_json.plan import Channel, ExecutionPlan, Operation, Ref
 from ops.formats.mscclpp_json.threads import PACKETS, Threads
+from sim.errors import Message
 from sim.schedule import COPY, REDUCE
 
 Work = Generator[Any, None, tuple[int, Done]]
@@ -249,23 +250,23 @@ class PlanRun:
         self.moves.land(i, op, target.slots)
         return i
 
-    def _deadlock(self) -> str:
+    def _deadlock(self) -> Message:
         w, key = next(iter(self._turns.stuck.items()))
         operation = self._now[w]
         match key[0]:
             case "signal":
-                channel = key[1]
-                sent = len(self._signals[_back(channel)])
-                what = f"a signal of gpu {channel[1]} on {channel[2]} channel {channel[3]}, which sends only {sent}"
+                _, gpu, kind, number = key[1]
+                sent = len(self._signals[_back(key[1])])
+                what = Message("mscclpp.signal", gpu=gpu, type=kind, channel=number, sent=sent)
             case "packet":
-                what = f"packets in slot {key[2]} of gpu {key[1]} that nobody writes"
+                what = Message("mscclpp.packets", slot=key[2], gpu=key[1])
             case "barrier":
-                what = f"{operation.count} threadblocks at barrier {key[2]}, and fewer come"
+                what = Message("mscclpp.barrier", count=operation.count, number=key[2])
             case _:
-                what = f"semaphore {key[2]}, which nobody releases"
+                what = Message("mscclpp.not_released", number=key[2])
         more = len(self._turns.stuck) - 1
-        also = f" ({more} more wait too)" if more else ""
-        return f"{operation.place}: deadlock: {operation.name} waits for {what}{also}: add what it waits for"
+        also = Message("mscclpp.wait_too", count=more) if more else ""
+        return Message("mscclpp.deadlock", place=operation.place, name=operation.name, what=what, also=also)
 
 
 def _all(started: Sequence[int], before: Done) -> Done:
@@ -294,6 +295,10 @@ def _pairs(operation: Operation) -> list[tuple[Ref, Ref]]:
     if len(sources) != len(targets):
         raise ScheduleProblem(
             "malformed",
-            f"{operation.place}: {operation.name} has {len(sources)} sources for {len(targets)} targets: give one each",
+            "mscclpp.sources",
+            place=operation.place,
+            operation=operation.name,
+            sources=len(sources),
+            targets=len(targets),
         )
     return list(zip(sources, targets, strict=True))

@@ -1,5 +1,7 @@
 """What the executor of MSCCL++ takes; `src/core/include/execution_common.hpp` of microsoft/mscclpp."""
 
+from sim.errors import Message
+
 MOST_OPERATIONS = 64
 """Of a thread block; `MAX_OPERATION`."""
 MOST_CHANNELS = 16
@@ -11,14 +13,14 @@ MOST_BLOCKS = 108
 Tensor Core GPU architecture, 2020: 108 of them)."""
 
 
-def broken(operations: int, channels: int, buffers: int, blocks: int) -> str:
+def broken(operations: int, channels: int, buffers: int, blocks: int) -> Message | None:
     """The limit that the largest of these break, or nothing."""
-    for count, most, what in (
-        (operations, MOST_OPERATIONS, "operations per thread block"),
-        (channels, MOST_CHANNELS, "channels of a type per thread block"),
-        (buffers, MOST_CHANNELS, "buffers of others per thread block"),
-        (blocks, MOST_BLOCKS, "thread blocks per GPU"),
+    for count, most, why in (
+        (operations, MOST_OPERATIONS, "mscclpp.most_operations"),
+        (channels, MOST_CHANNELS, "mscclpp.most_channels"),
+        (buffers, MOST_CHANNELS, "mscclpp.most_buffers"),
+        (blocks, MOST_BLOCKS, "mscclpp.most_blocks"),
     ):
         if count > most:
-            return f"microsoft/mscclpp takes {most} {what} at most, not {count}"
-    return ""
+            return Message(why, most=most, count=count)
+    return None

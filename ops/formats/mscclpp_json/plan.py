@@ -10,6 +10,7 @@ from ops.formats.interpreter.buffers import Buffers, lay_out, plain, whole_share
 from ops.formats.msccl_xml.program import MOST_CHUNKS, MOST_MOVED, MOST_PLACES, MOST_RANKS, NAMES, PROMISED
 from ops.formats.mscclpp_json.older import age_of
 from sim.base.pasted import bare_json
+from sim.errors import Message
 
 OPERATIONS = (
     *("nop", "barrier", "put", "pws", "pwsf", "get", "copy", "signal", "wait", "flush", "re", "res", "rre", "rres"),
@@ -89,26 +90,26 @@ class PlanNode:
         what, i = self._step
         return f"{self._above.place}, {what} {i}" if what else f"{self._above.place}[{i}]"
 
-    def refuse(self, why: str) -> Any:
-        """Raise the problem of this place."""
-        malformed(self.place, why)
+    def refuse(self, why: str, /, **values: object) -> Any:
+        """Raise the problem of this place; `why` is the id of a message."""
+        malformed(self.place, why, **values)
 
     def get(self, key: str, default: Any = None) -> "PlanNode":
         """A member; without a default it is required."""
         members = self.value
         if not isinstance(members, dict):
-            self.refuse(f"is no object with a {key}: write the plan again")
+            self.refuse("mscclpp.no_object", key=key)
         value = members.get(key, default)
         if value is None and key not in members:
-            self.refuse(f"has no {key}: add it")
+            self.refuse("mscclpp.no_key", key=key)
         return PlanNode(value, key, self)
 
     def items(self, what: str = "") -> list["PlanNode"]:
         """The members of a list; `what` they are called in messages."""
         if not isinstance(self.value, list):
-            self.refuse("is no list: write the plan again")
+            self.refuse("mscclpp.no_list")
         if len(self.value) > MOST_OPERATIONS:
-            self.refuse(f"has more than {MOST_OPERATIONS:,} entries: give a smaller plan")
+            self.refuse("mscclpp.too_many", most_operations=MOST_OPERATIONS)
         above = self._above if what else self
         return [PlanNode(v, (what, i), above) for i, v in enumerate(self.value)]
 
@@ -119,17 +120,17 @@ class PlanNode:
     def whole(self, low: int, high: int) -> int:
         """A whole number within bounds."""
         if isinstance(self.value, str) and self.value.startswith("${"):
-            self.refuse(f"is {self.value[:40]}, which a run fills in: give the plan that it made of this template")
+            self.refuse("mscclpp.template", value=self.value)
         if type(self.value) is not int:
-            self.refuse(f"is {str(self.value)[:40]!r}, no whole number: write one like {max(low, 0)}")
+            self.refuse("mscclpp.whole", value=str(self.value), low=max(low, 0))
         if not low <= self.value <= high:
-            self.refuse(f"is {str(self.value)[:40]}, not within {low}..{high}: correct it")
+            self.refuse("mscclpp.range", value=str(self.value), low=low, high=high)
         return int(self.value)
 
     def word(self) -> str:
         """A text."""
         if not isinstance(self.value, str):
-            self.refuse(f"is {str(self.value)[:40]!r}, no text: write it in quotes")
+            self.refuse("mscclpp.text", value=str(self.value))
         return str(self.value)
 
 
@@ -138,19 +139,15 @@ def read_plan(text: str, name: str) -> ExecutionPlan:
     try:
         top = PlanNode(json.loads(bare_json(text)), name)
     except json.JSONDecodeError as error:
-        malformed(f"{name}, line {error.lineno}", f"no JSON ({error.msg}): give the whole file")
+        malformed(Message("place.line", file=name, line=error.lineno), "json.malformed", why=error.msg)
     except (RecursionError, ValueError):
-        malformed(name, "nests too deeply or holds an impossible number: give the file as its tool wrote it")
+        malformed(name, "json.too_deep")
     if sign := age_of(top.value):
-        malformed(
-            top.place,
-            f"an older MSCCL++ plan (before 0.8: {sign}), which later executors do not take: write it again from its"
-            " program with a later MSCCL++",
-        )
+        malformed(top.place, "mscclpp.old", sign=sign)
     gpus = top.get("gpus").items("gpu")
     n = len(gpus)
     if not 1 <= n <= MOST_RANKS:
-        malformed(name, f"{n} gpus: a plan has 1 to {MOST_RANKS}")
+        malformed(name, "mscclpp.gpus", n=n, most_ranks=MOST_RANKS)
     sizes = {
         b: max(gpu.get(f"{title}_chunks").whole(0, MOST_CHUNKS) for gpu in gpus)
         for b, title in (("i", "input"), ("o", "output"), ("s", "scratch"))
@@ -172,7 +169,7 @@ def read_plan(text: str, name: str) -> ExecutionPlan:
     pairs = [_channels(gpu, n, g) for g, gpu in enumerate(gpus)]
     for g, gpu in enumerate(gpus):
         if gpu.get("id").whole(0, n - 1) != g:
-            gpu.refuse(f"has id {gpu.value['id']}: number the gpus 0 to {n - 1} in order")
+            gpu.refuse("mscclpp.gpu_id", value=gpu.value["id"], last=n - 1)
         _fill(plan, gpu, g, pairs[g])
     return plan
 
@@ -188,7 +185,7 @@ def _fill(plan: ExecutionPlan, gpu: PlanNode, g: int, channels: dict[str, list[A
     ]
     for t, block in enumerate(blocks):
         if block.get("id").whole(0, len(blocks) - 1) != t:
-            block.refuse(f"has id {block.value['id']}: number the threadblocks 0 to {len(blocks) - 1} in order")
+            block.refuse("mscclpp.block_id", value=block.value["id"], last=len(blocks) - 1)
         plan.blocks[g, t] = _Resolver(plan, block, g, channels, buffers).operations(block.get("ops"))
 
 
@@ -198,7 +195,7 @@ def _cut(top: PlanNode) -> int:
     for group in _groups(top.value):
         cut = lcm(cut, group) if isinstance(group, int) and 1 <= group <= FINEST else FINEST + 1
         if cut > FINEST:
-            malformed(top.place, f"thread blocks cut chunks into more than {FINEST} parts: correct tbg_size")
+            malformed(top.place, "mscclpp.finest", finest=FINEST)
     return cut
 
 
@@ -218,11 +215,11 @@ def _groups(value: Any) -> list[Any]:
 def _buffers(name: str, collective: str, n: int, chunks: dict[str, int], cut: int, *, in_place: bool) -> Buffers:
     whole, sizes = max(chunks["i"], chunks["o"]), {b: size * cut for b, size in chunks.items()}
     if sum(sizes.values()) * n > MOST_PLACES:
-        malformed(name, f"{sum(chunks.values())} chunks on {n} GPUs are too many to follow: cut the data coarser")
+        malformed(name, "interpreter.too_many", chunks=sum(chunks.values()), n=n)
     if collective not in PROMISED or not whole:
         return replace(plain(n, sizes["i"], sizes["o"], sizes["s"], in_place=in_place), cut=cut)
     if whole % whole_share(collective, n):
-        malformed(name, f"{whole} chunks cannot be shared evenly by {n} GPUs: correct input_chunks or output_chunks")
+        malformed(name, "mscclpp.chunks", chunks=whole, n=n)
     return replace(lay_out(collective, n, whole * cut, sizes["s"], in_place=in_place, root=0), cut=cut)
 
 
@@ -233,7 +230,7 @@ def _channels(gpu: PlanNode, n: int, rank: int) -> dict[str, list[Any]]:
     for channel in gpu.get("channels", []).items():
         kind = channel.get("channel_type").word()
         if kind not in channels:
-            channel.refuse(f"is of type {kind[:40]!r}: write memory, port or switch")
+            channel.refuse("mscclpp.channel_type", kind=kind)
         if kind == "switch":
             buffer = channel.get("buffer_type" if "buffer_type" in channel.value else "buff").word()
             for group in channel.get("rank_groups").items():
@@ -272,11 +269,11 @@ class _Resolver:
         for op in ops.items("op"):
             name = op.get("name").word()
             if name not in OPERATIONS:
-                op.refuse(f"{name[:40]!r} is no operation of MSCCL++: write one of {', '.join(OPERATIONS)}")
+                op.refuse("mscclpp.operation", name=name, operations=OPERATIONS)
             if name == "pipeline":
                 inner = op.get("ops")
                 if any(isinstance(o.value, dict) and o.value.get("name") == "pipeline" for o in inner.items()):
-                    inner.refuse("holds a pipeline in a pipeline: write one")
+                    inner.refuse("mscclpp.pipeline")
                 operations += self.operations(inner)
             else:
                 operations.append(self._operation(op, name))
@@ -293,7 +290,7 @@ class _Resolver:
             number = [op.get("barrier_id").whole(0, 1 << 20)]
             count = op.get("num_threadblocks").whole(1, 1 << 16)
         if "reduce_op" in op.value and op.get("reduce_op").word() not in ("sum", "min", "max"):
-            op.refuse("has an unknown reduce_op: write sum, min or max")
+            op.refuse("mscclpp.reduce_op")
         sources, targets = (
             tuple(self._ref(ref, kind, share) for ref in op.members(f"{end}_buff")) for end in ("src", "dst")
         )
@@ -306,7 +303,7 @@ class _Resolver:
         part = op.get("tbg_info", {})
         share = (part.get("tb_id").whole(0, FINEST), part.get("tbg_size").whole(1, FINEST)) if part.value else (0, 1)
         if share[0] >= share[1]:
-            part.refuse(f"has tb_id {share[0]} of {share[1]}: count from 0")
+            part.refuse("mscclpp.tb_id", number=share[0], count=share[1])
         return share
 
     def _ref(self, ref: PlanNode, kind: str, share: tuple[int, int]) -> Ref:
@@ -321,13 +318,13 @@ class _Resolver:
             buffer = ref.get("type").word()
         buffers, cut = self.plan.buffers, self.plan.cut
         if buffer not in buffers.base:
-            ref.refuse(f"is in buffer {buffer[:40]!r}: write i, o or s")
+            ref.refuse("mscclpp.buffer", buffer=buffer)
         first, size = ref.get("index").whole(0, MOST_CHUNKS) * cut, ref.get("size").whole(1, MOST_CHUNKS) * cut
         if first + size > buffers.size[buffer]:
-            ref.refuse(f"ends beyond buffer {buffer}, which has {buffers.size[buffer] // cut} chunks: correct it")
+            ref.refuse("mscclpp.beyond", buffer=buffer, size=buffers.size[buffer] // cut)
         self.plan.moved += size
         if self.plan.moved > MOST_MOVED:
-            ref.refuse(f"is beyond {MOST_MOVED:,} moved chunks: give a smaller plan")
+            ref.refuse("mscclpp.moved", most_moved=MOST_MOVED)
         start, stop = (first + size * part // share[1] for part in (share[0], share[0] + 1))
         base = int(buffers.base[buffer][rank])
         return Ref(rank, buffer, range(base + start, base + stop), group)
@@ -337,20 +334,20 @@ class _Resolver:
         sizes = [[len(ref.slots) for ref in refs] for refs in (made.sources, made.targets)]
         in_pairs = made.name in PUTS and sizes[0] == sizes[1]
         if not in_pairs and len({*sizes[0], *sizes[1]}) > 1:
-            op.refuse(f"{made.name} has operands of different sizes: make them equal")
+            op.refuse("mscclpp.operands", operation=made.name)
         if made.name not in SILENT and not (made.sources and made.targets):
-            op.refuse(f"{made.name} moves nothing: give it src_buff and dst_buff")
+            op.refuse("mscclpp.moves_nothing", operation=made.name)
         signals = made.name in ("signal", "wait", "rlxsignal", "rlxwait", "pws", "pwsf")
         if signals and not made.channels:
-            op.refuse(f"{made.name} names no channel: give it channel_ids")
+            op.refuse("mscclpp.no_channel", operation=made.name)
         if made.name.startswith("sem_"):
             for k in made.number or (-1,):
                 if (self.rank, k) not in self.plan.credits:
-                    op.refuse(f"{made.name} names no semaphore of its gpu: correct semaphore_ids")
+                    op.refuse("mscclpp.semaphore", operation=made.name)
 
 
 def _pick(index: PlanNode, among: list[Any], what: str) -> Any:
     i = index.whole(0, 1 << 30)
     if i >= len(among):
-        index.refuse(f"names {what} {i}, but there are {len(among)}: correct it")
+        index.refuse("mscclpp.names", what=what, number=i, count=len(among))
     return among[i]

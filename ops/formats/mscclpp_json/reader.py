@@ -69,8 +69,4 @@ def _only_whole_groups(plan: ExecutionPlan) -> None:
         for operation in operations:
             for ref in (*operation.sources, *operation.targets):
                 if ref.group and sorted(ref.group) != [*range(plan.n)]:
-                    malformed(
-                        operation.place,
-                        f"a switch joins ranks {', '.join(map(str, ref.group[:8]))}, and one that joins all"
-                        f" {plan.n} ranks can be followed here: write a plan for one node",
-                    )
+                    malformed(operation.place, "mscclpp.switch_group", group=ref.group[:8], n=plan.n)

@@ -127,10 +127,7 @@ def _sorted(name: str, made: Sequence[PlanTask]) -> list[PlanTask]:
     try:
         sorter.prepare()
     except CycleError as error:
-        raise InputError(
-            f"{name} cannot be written as an MSCCL++ plan: {len(error.args[1]) - 1} of its moves wait for each other in"
-            " a circle: let one of a step's moves start a step later"
-        ) from None
+        raise InputError("mscclpp.circle", name=name, count=len(error.args[1]) - 1) from None
     ready: list[int] = []
     while sorter.is_active():
         ready = sorted({*ready, *sorter.get_ready()}, key=lambda i: (made[i].turn, i))

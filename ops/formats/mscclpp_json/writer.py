@@ -17,7 +17,7 @@ from ops.formats.mscclpp_json.layout import BlockWork, Layout, PlanForm
 from ops.formats.mscclpp_json.limits import MOST_AT_ONCE, MOST_SEMAPHORES, broken
 from ops.formats.mscclpp_json.reader import transfers
 from ops.formats.mscclpp_json.tasks import Stretch, TaskProgram, tasks
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.schedule import Schedule
 from sim.topology import Topology
 
@@ -46,9 +46,9 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     of = machine if machine is not None and len(machine.ranks) == schedule.n else None
     hosts = [of.devices[at].host for at in of.ranks] if of else [0] * schedule.n
     work = tasks(parts, hosts)
-    refused: list[str] = []
+    refused: list[Message] = []
 
-    def within() -> Iterator[tuple[str, dict[str, str]]]:
+    def within() -> Iterator[tuple[str, dict[str, Message]]]:
         tried: set[tuple[bool, tuple[int, ...]]] = set()
         for form in FORMS:
             layout = Layout(schedule.n, work.tasks, form)
@@ -57,14 +57,14 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
                 continue
             tried.add(shared_out)
             plan = _plan(parts, work, hosts, layout)
-            if isinstance(plan, str):
+            if isinstance(plan, Message):
                 refused.append(plan)
             else:
                 yield plan.text(), {}
 
     best = attempts.closest(within())
     if best is None:
-        raise InputError(f"{schedule.name} cannot be written as an MSCCL++ plan: {refused[-1]}: write fewer ranks")
+        raise InputError("mscclpp.cannot", schedule=schedule.name, why=refused[-1])
     remarks = attempts.remarks(best)
     return (
         best.text.replace('"gpus":', f'"remarks": {json.dumps(remarks, ensure_ascii=False)},\n "gpus":', 1)
@@ -73,7 +73,7 @@ def write(schedule: Schedule, *, machine: Topology | None = None) -> str:
     )
 
 
-def _plan(parts: ActionProgram, work: TaskProgram, hosts: Sequence[int], layout: Layout) -> "_Plan | str":
+def _plan(parts: ActionProgram, work: TaskProgram, hosts: Sequence[int], layout: Layout) -> "_Plan | Message":
     """The plan for a layout that is not ordered yet, or the limit it breaks, found as early as can be."""
     limit = broken(0, 0, 0, layout.most_blocks)
     if not limit:
@@ -134,7 +134,7 @@ class _Plan:
             self.linked[start, end] = kind, len(self.channels[rank][kind])
             self.channels[rank][kind].append(peer)
 
-    def _limit(self) -> str:
+    def _limit(self) -> Message | None:
         every = [block for of_gpu in self.blocks for block in of_gpu]
         channels = (len(c["channel_ids"]) for block in every for c in block["channels"])
         buffers = (len(r["remote_buffer_ids"]) for block in every for r in block["remote_buffer_refs"])

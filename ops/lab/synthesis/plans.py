@@ -168,7 +168,7 @@ def matched(topology: Topology, amount: float, seed: int) -> Bring:
             times,
         )
         if made < wanting:
-            raise InputError(f"{topology.name}: some ranks are cut off from others: add a link between them")
+            raise InputError("synthesis.cut_off", topology=topology.name)
         return TransferPlan(
             order[moves[:made, 0]], moves[:made, 1], times[:made, 0], times[:made, 1], np.full(made, COPY, np.uint8)
         )

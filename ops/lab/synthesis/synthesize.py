@@ -68,13 +68,13 @@ def synthesize(
     """
     collective = plan.algorithm
     if collective not in SEARCHED:
-        raise InputError(f"{collective[:40]!r} is not searched for: choose from {', '.join(SEARCHED)}")
+        raise InputError("synthesis.collective", collective=collective, choices=SEARCHED)
     topology, size = topology or plan.topology(), plan.bytes
     n, most = plan.ranks or topology.n, min(MOST_RANKS, topology.n)
     if topology.n < 2:
-        raise InputError(f"{topology.name} holds {topology.n} ranks: a search needs at least 2")
+        raise InputError("synthesis.too_few", topology=topology.name, n=topology.n)
     if not 2 <= n <= most:
-        raise InputError(f"a search on {topology.name} takes 2 to {most} ranks, not {n}: choose fewer or more")
+        raise InputError("synthesis.ranks", topology=topology.name, most=most, n=n)
     prepare(MANY)
     best, tried = None, 0
     for edges in choices_of_edges(topology, n):

@@ -17,7 +17,7 @@ from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
 from ops.libraries.nccl.tuner import Candidate, candidates, nvls_chunk, nvls_ways
 from ops.registry import ALGORITHMS as REGISTERED
 from ops.run.budget import expect_algorithm, expect_pairs
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.parameters import Choice, bind
 from sim.schedule import Schedule
 from sim.topology import Topology
@@ -99,22 +99,22 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
 
     Raises InputError for a collective NCCL has not, or where the options leave nothing.
     """
-    expect_pairs(f"NCCL's search for rings on {topology.name}", n or topology.n)
+    expect_pairs(Message("nccl.search", topology=topology.name), n or topology.n)
     seen = _of_release(look(topology, n or topology.n), options.nccl)
     if collective in POINT_TO_POINT:
         usual: Protocol = "LL" if size / seen.situation.n <= 16 * KiB else "Simple"
         protocol = next((p for p in PROTOCOLS if p == options.protocol), usual)
         return NcclChoice(collective, size, (Candidate("SendRecv", protocol, 0.0, math.inf, 0.0),), seen)
     if collective not in ABLE:
-        raise InputError(f"nccl has no {collective[:40]!r}: choose from {', '.join((*ABLE, *POINT_TO_POINT))}")
+        raise InputError("nccl.unknown", collective=collective, choices=(*ABLE, *POINT_TO_POINT))
     able = [c for c in candidates(collective, size, seen.situation) if _runs(collective, c, seen)]
     if seen.amd and size >= RCCL_LL * seen.situation.n and not options.protocol:
         able = [c for c in able if c.protocol != "LL"]
     left = [c for c in able if options.algorithm in ("", c.algorithm) and options.protocol in ("", c.protocol)]
     if not left:
-        names = ", ".join(sorted({f"{c.algorithm}/{c.protocol}" for c in able}))
+        names = sorted({f"{c.algorithm}/{c.protocol}" for c in able})
         forced = "/".join(filter(None, (options.algorithm, options.protocol)))
-        raise InputError(f"NCCL has no {forced} for {collective} here: choose from {names}")
+        raise InputError("nccl.forced", forced=forced, collective=collective, names=names)
     return NcclChoice(collective, size, tuple(left), seen)
 
 

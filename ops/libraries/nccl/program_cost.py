@@ -53,11 +53,11 @@ def priced(work: Work, topology: Topology, text: str, word: str = FILE) -> Work:
     """
     protocol = protocol_of(text) if word == FILE else next((p for p in PROTOCOLS if p == word), None)
     if protocol is None:
-        why = "the file tells no protocol" if word == FILE else f"NCCL has no protocol {word[:20]!r}"
-        raise InputError(f"protocol={word[:20]}: {why}: choose from {', '.join(PROTOCOLS)}, or leave it out")
+        why = "nccl.file_protocol" if word == FILE else "nccl.no_protocol"
+        raise InputError(why, protocol=word, choices=PROTOCOLS)
     family = family_of(topology)
     if family is None:
-        raise InputError(f"protocol={word}: nobody knows what that costs on {topology.name}: leave it out")
+        raise InputError("nccl.protocol_cost", protocol=word, topology=topology.name)
     amd = is_amd(topology)
     rate = (AMD_BLOCK if amd else NVIDIA_BLOCK)[protocol]
     settings = {**work.settings, "protocol": protocol, "block_Bps": rate}

@@ -55,7 +55,7 @@ class Seen:
 def look(topology: Topology, n: int) -> Seen:
     """The situation of the first n ranks, with orders. Raises InputError for fewer than 2 ranks or unreachable ones."""
     if not 2 <= n <= topology.n:
-        raise InputError(f"NCCL on {topology.name}: {n} ranks, but it holds 2 to {topology.n}: choose from these")
+        raise InputError("nccl.ranks", topology=topology.name, n=n, most=topology.n)
     nodes = _nodes(topology, n)
     generation, amd = generation_of(topology), is_amd(topology)
     first = [topology.ranks[r] for r in nodes[0]]

@@ -85,7 +85,7 @@ def candidates(collective: str, size: float, at: Situation) -> list[Candidate]:
     Raises InputError for a collective the tuner knows nothing of.
     """
     if collective not in ABLE:
-        raise InputError(f"NCCL's tuner has no choice for {collective[:40]}: it has one for {', '.join(ABLE)}")
+        raise InputError("nccl.tuner", collective=collective, choices=ABLE)
     predictions = []
     for algorithm in ABLE[collective]:
         for p, protocol in enumerate(PROTOCOLS):

@@ -20,7 +20,7 @@ WORDS = Words(
 OTHER_THINGS = (
     (
         r"directional P2P=(Enabled|Disabled) Bandwidth|memcpy (CE|SM) GPU\(row\)",
-        "a matrix of rates between GPUs: paste it below the machine's `nvidia-smi topo -m`, or give it as --pairs",
+        "instead.rates_measured",
     ),
 )
 MEASUREMENTS: Formats[list[Table]] = Formats(__name__, WORDS, largest=LARGEST_TEXT, other_things=OTHER_THINGS)

@@ -25,17 +25,13 @@ def read(text: str, *, name: str) -> list[Table]:
     for number, row in rows_of(text, name, NEEDED, ("nccl",)):
         gpus, size, time = whole(row["gpus"]), whole(row["size_bytes"]), real(row["time_us"])
         if gpus is None or size is None or time is None:
-            raise InputError(
-                f"{name}, line {number}: gpus, size_bytes or time_us is no number: correct or drop the line"
-            )
+            raise InputError("csv.gpus_number", file=name, line=number)
         if gpus < 2 or size <= 0 or time <= 0:
-            raise InputError(
-                f"{name}, line {number}: {gpus} GPUs, {size} bytes, {time:g} µs are no measurement: drop the line"
-            )
+            raise InputError("csv.no_measurement", file=name, line=number, gpus=gpus, size=size, time=time)
         key = (row["system"], row["nccl"], row["collective"], gpus)
         tables.setdefault(key, []).append(Measured(row["collective"], gpus, size, time * us, line=number))
     if not tables:
-        raise InputError(f"{name} holds no row with a size and a time: give the whole file")
+        raise InputError("csv.no_row_of_size", name=name)
     return [
         Table(name, "nccl-tests", tuple(rows), gpus, gpus, (system,), forced={"nccl": nccl} if nccl else {})
         for (system, nccl, _, gpus), rows in tables.items()

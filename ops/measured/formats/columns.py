@@ -35,7 +35,7 @@ def rows_of(
                 yield lines[at + reader.line_num].number, dict.fromkeys((*needed, *others), "") | row
     except csv.Error as error:
         number = lines[at + reader.line_num].number
-        raise InputError(f"{name}, line {number}: no row of CSV ({error}): correct or drop the line") from None
+        raise InputError("csv.no_row", file=name, line=number, error=error) from None
 
 
 def _head(lines: list[PastedLine], needed: Collection[str]) -> int:

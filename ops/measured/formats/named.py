@@ -45,14 +45,14 @@ def read(text: str, *, name: str) -> list[Table]:
     for number, row in rows_of(text, name, NEEDED, ("run", "note")):
         size, middle = whole(row["bytes"]), real(row["median_us"])
         if size is None or middle is None:
-            raise InputError(f"{name}, line {number}: bytes or median_us is no number: correct or drop the line")
+            raise InputError("csv.bytes_number", file=name, line=number)
         if size > 0 and middle > 0:
             collective = NAMES.get(row["collective"], row["collective"])
             label = NOTED.get(row["note"], {}).get(row["algorithm"], row["algorithm"])
             rows.append(Measured(collective, ranks, size, middle * us, 0.0, label, number))
             runs.setdefault((collective, row["run"]), {}).setdefault(label, {})[size] = rows[-1]
     if not rows:
-        raise InputError(f"{name} holds no row with bytes and a time: give the whole file")
+        raise InputError("csv.no_row_of_bytes", name=name)
     ignored = {row.line for labels in runs.values() for label in labels for row in _ignored(label, labels)}
     unread = ((IGNORED, tuple(sorted(ignored))),) if ignored else ()
     kept = tuple(row for row in rows if row.line not in ignored)

@@ -68,5 +68,5 @@ def read(text: str, *, name: str) -> list[Table]:
                 last = at
     close()
     if not tables:
-        raise InputError(f"{name} holds no row of an OSU test with a size and a number: give its whole output")
+        raise InputError("osu.no_row", name=name)
     return tables

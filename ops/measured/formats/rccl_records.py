@@ -63,9 +63,9 @@ def _records(text: str, name: str) -> list[dict[str, Any]]:
         whole_list = whole_text if whole_text.startswith("[") else f"[{_joined(whole_text)}]"
         listed: list[dict[str, Any]] = json.loads(whole_list)
     except (ValueError, RecursionError):
-        raise InputError(f"{name} is no whole JSON: give the file that rccl-tests wrote") from None
+        raise InputError("rccl_tests.json", name=name) from None
     if not listed or not all(isinstance(record, dict) for record in listed):
-        raise InputError(f"{name} holds something else than records: give the file that rccl-tests wrote")
+        raise InputError("rccl_tests.records", name=name)
     return listed
 
 
@@ -79,10 +79,10 @@ def _fields(record: dict[str, Any], where: str) -> tuple[_Run, int, int, float]:
     word = str(record.get("name", ""))
     collective = NAMES.get(word.casefold(), "")
     if not collective:
-        raise InputError(f"{where}: name is {word[:40]!r}: write a collective like AllReduce")
+        raise InputError("rccl_tests.name", where=where, word=word)
     keys = ("ranks", "ranksPerNode", "gpusPerRank", "size", "inPlace")
     ranks, each, gpus, size, place = (whole(str(record.get(key, 1))) for key in keys)
     time = real(str(record.get("time", "")))
     if not ranks or not each or not gpus or not size or place not in (0, 1) or time is None or time <= 0:
-        raise InputError(f"{where}: {', '.join(keys)} and time are no measurement: correct or drop the record")
+        raise InputError("rccl_tests.no_measurement", where=where, keys=keys)
     return _Run(collective, ranks * gpus, each * gpus), size, int(place), time * us

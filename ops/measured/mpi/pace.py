@@ -89,7 +89,7 @@ def fit_table(table: Table) -> tuple[MpiPace, bool | None]:
     """
     freed, kept = priced(table), priced(table, keeps=True)
     if not freed:
-        raise InputError(f"{table.source} has no algorithm whose cost is known: give tables of others")
+        raise InputError("pace.no_cost", table=table.source)
     pace = fit_mpi(freed)
     if freed == kept:
         return pace, None

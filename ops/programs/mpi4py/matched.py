@@ -12,10 +12,10 @@ from ops.programs.mpi4py.handles.errors import MPIError
 from ops.programs.mpi4py.handles.handle import Handle
 from ops.programs.mpi4py.handles.status import Status
 from ops.programs.mpi4py.requests import MpiRequest
-from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Message
+from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, PostedMessage
 from ops.programs.runtime.tasks import Pending, Slept
 
-Take = Callable[[Message], None]
+Take = Callable[[PostedMessage], None]
 
 
 class Pickle:
@@ -110,7 +110,7 @@ def into(buf: Any, *, optional: bool = False) -> Take:
     """What puts a message into a buffer, or notes that it is too long."""
     blocks = buffers.one(buf, writes=True, optional=optional)
 
-    def take(message: Message) -> None:
+    def take(message: PostedMessage) -> None:
         data = message.data if isinstance(message.data, np.ndarray) else np.frombuffer(message.data, np.uint8)
         (room,) = blocks.room
         if message.size > room:

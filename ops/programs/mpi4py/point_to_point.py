@@ -11,7 +11,7 @@ from ops.programs.mpi4py.handles.handle import Handle
 from ops.programs.mpi4py.handles.status import Status
 from ops.programs.mpi4py.matched import Matched, Take, done, into, keep, loaded, pickled
 from ops.programs.mpi4py.requests import MpiRequest, Prequest
-from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Mailbox, Message, Receive
+from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Mailbox, PostedMessage, Receive
 from ops.programs.runtime.rendezvous import ProcessGroup
 from ops.programs.runtime.tasks import Pending
 from ops.programs.runtime.transport import Transport
@@ -65,7 +65,7 @@ class Ranks(Handle):
             wrong("ERR_RANK", f"{what} {rank} is not among ranks 0..{self.size - 1} of {self.peers.name}")
         return place
 
-    def _letter(self, data: Any, size: int, dest: Any, tag: Any) -> Message | None:
+    def _letter(self, data: Any, size: int, dest: Any, tag: Any) -> PostedMessage | None:
         """A message to be sent; None to nobody. Nothing has happened yet."""
         here, number = self.rank, whole(tag)
         if whole(dest) == PROC_NULL:
@@ -73,7 +73,7 @@ class Ranks(Handle):
         place = self.place(dest, "destination")
         if not 0 <= number <= LARGEST_TAG:
             wrong("ERR_TAG", f"a message cannot have tag {tag}: tags go from 0 to {LARGEST_TAG}")
-        return Message(here, place, number, data, size)
+        return PostedMessage(here, place, number, data, size)
 
     def _envelope(self, source: Any, tag: Any, take: Take | None = None) -> Receive | None:
         """A receive to be posted; None from nobody. Nothing has happened yet."""
@@ -84,7 +84,7 @@ class Ranks(Handle):
             wrong("ERR_TAG", f"no message has tag {tag}: tags go from 0 to {LARGEST_TAG}")
         return Receive(place if place == ANY_SOURCE else self.place(source, "source"), number, take)
 
-    def _post(self, letter: Message | None, name: str, *, eager: bool | None = None) -> Pending:
+    def _post(self, letter: PostedMessage | None, name: str, *, eager: bool | None = None) -> Pending:
         return done() if letter is None else self.box(letter.dst).post(letter, name, eager=eager)
 
     def _ask(self, envelope: Receive | None) -> Pending:

@@ -25,7 +25,7 @@ EAGER = 64 * KiB
 """Longer messages wait for their receiver, as in `ops.programs`."""
 GRACE = 10.0
 """Real seconds that processes have to end in when all ranks have ended."""
-__all__ = ["run_torch"]
+__all__ = ["run_torch", "seats"]
 
 
 def run_torch(
@@ -54,7 +54,7 @@ def run_torch(
     """
     require_torch()
     compiled(read_script(path), os.path.abspath(path))
-    selection, seated = Selection(library, forced), _seated(topology, per_node, nodes)
+    selection, seated = Selection(library, forced), seats(topology, per_node, nodes)
     said: list[str] = []
 
     def heard(text: str) -> None:
@@ -108,10 +108,10 @@ def _crashed(processes: list[Process], lost: list[int]) -> str:
     return "".join(f"; signal {-status} ended rank {rank}" for rank, status in crashed[:1])
 
 
-def _seated(topology: Topology, per_node: int, nodes: int) -> Topology:
-    """The machine whose rank r is GPU `r % per_node` of host `r // per_node`. Raises InputError."""
+def seats(topology: Topology, per_node: int, nodes: int) -> Topology:
+    """Return the machine whose rank r is GPU `r % per_node` of host `r // per_node`. Raises InputError."""
     if per_node < 1 or nodes < 1:
-        raise InputError(f"{per_node} processes on {nodes} nodes: ask for at least one of each")
+        raise InputError("program.processes", per_node=per_node, nodes=nodes)
     if nodes == 1:
         return topology
     hosts: dict[int, list[int]] = {}
@@ -119,7 +119,5 @@ def _seated(topology: Topology, per_node: int, nodes: int) -> Topology:
         hosts.setdefault(topology.devices[device].host, []).append(device)
     fit = [devices[:per_node] for devices in hosts.values() if len(devices) >= per_node]
     if len(fit) < nodes:
-        raise InputError(
-            f"{topology.name} has {len(fit)} hosts with {per_node} GPUs or more, not {nodes}: choose a machine that has"
-        )
+        raise InputError("program.hosts", topology=topology.name, count=len(fit), per_node=per_node, nodes=nodes)
     return replace(topology, ranks=tuple(device for devices in fit[:nodes] for device in devices))

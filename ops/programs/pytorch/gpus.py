@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ops.programs.pytorch.profile import Profile
 from ops.training.layers import Layer
 from sim.errors import InputError
 from sim.topology import Topology
@@ -70,7 +71,7 @@ class LayerTimes(NamedTuple):
         return json.dumps({"layers": {layer.name: (layer.forward, layer.backward) for layer in self.layers}})
 
 
-Compute = Roofline | LayerTimes
+Compute = Roofline | LayerTimes | Profile
 
 
 def roofline(topology: Topology, gpu: str | None, efficiency: float = EFFICIENCY) -> Roofline | None:
@@ -86,7 +87,7 @@ def roofline(topology: Topology, gpu: str | None, efficiency: float = EFFICIENCY
     if not name or name == "none":
         return None
     if name not in GPUS:
-        raise InputError(f"no GPU is called {name[:40]!r}: choose from none, {', '.join(GPUS)}")
+        raise InputError("gpu.unknown", gpu=name, choices=GPUS)
     if not 0 < efficiency <= 1:
-        raise InputError(f"efficiency={efficiency:g} is no share of a peak: give more than 0 and at most 1")
+        raise InputError("gpu.efficiency", efficiency=efficiency)
     return Roofline(name, efficiency)

@@ -90,7 +90,7 @@ def environments(per_node: int, nodes: int, folder: str, hub: str, eager: float,
 def require_torch() -> None:
     """Raise InputError where PyTorch is not installed."""
     if find_spec("torch") is None:
-        raise InputError("torchrun needs PyTorch, which is not installed: pip install 'torch>=2.13' brings it")
+        raise InputError("torchrun.no_torch")
 
 
 def interpreter() -> str:

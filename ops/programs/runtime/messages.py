@@ -16,7 +16,7 @@ ANY_SOURCE, ANY_TAG = -2, -1
 """As MPICH numbers them."""
 
 
-class Message(Pending):
+class PostedMessage(Pending):
     """A message on its way; for its sender it is done when the buffer may be used again."""
 
     __slots__ = ("arrives", "box", "data", "dst", "eager", "has_arrived", "receive", "record", "size", "source", "tag")
@@ -47,12 +47,12 @@ class Receive(Pending):
     __slots__ = ("box", "message", "source", "tag", "take")
     box: "Mailbox"
 
-    def __init__(self, source: int, tag: int, take: Callable[[Message], None] | None = None) -> None:
+    def __init__(self, source: int, tag: int, take: Callable[[PostedMessage], None] | None = None) -> None:
         super().__init__()
         self.source, self.tag, self.take = source, tag, take
-        self.message: Message | None = None
+        self.message: PostedMessage | None = None
 
-    def accepts(self, message: Message) -> bool:
+    def accepts(self, message: PostedMessage) -> bool:
         """Whether source and tag fit."""
         return self.source in (ANY_SOURCE, message.source) and self.tag in (ANY_TAG, message.tag)
 
@@ -70,11 +70,11 @@ class Mailbox:
 
     def __init__(self, group: ProcessGroup, place: int) -> None:
         self.group, self.world, self.place = group, group.world, place
-        self.messages: list[Message] = []
+        self.messages: list[PostedMessage] = []
         self.receives: list[Receive] = []
         self.probes: list[Receive] = []
 
-    def post(self, message: Message, name: str, *, eager: bool | None = None) -> Message:
+    def post(self, message: PostedMessage, name: str, *, eager: bool | None = None) -> PostedMessage:
         """Send: `eager` forces one of the two ways, else the size decides."""
         world, ranks = self.world, self.group.ranks
         src, dst = ranks[message.source], ranks[message.dst]
@@ -111,7 +111,7 @@ class Mailbox:
             self.look_again(receive)
         return receive
 
-    def peek(self, receive: Receive) -> Message | None:
+    def peek(self, receive: Receive) -> PostedMessage | None:
         """The message a probe would tell of now."""
         arrived = [m for m in self.messages if m.arrives <= self.world.now and receive.accepts(m)]
         return min(arrived, key=lambda m: m.arrives, default=None)
@@ -124,14 +124,14 @@ class Mailbox:
             return True
         return False
 
-    def take(self, message: Message, take: Callable[[Message], None]) -> Receive:
+    def take(self, message: PostedMessage, take: Callable[[PostedMessage], None]) -> Receive:
         """Receive a message that a matching probe has set apart."""
         receive = Receive(message.source, message.tag, take)
         receive.box = self
         self._join(receive, message)
         return receive
 
-    def set_apart(self, message: Message) -> None:
+    def set_apart(self, message: PostedMessage) -> None:
         """Keep a message from being matched by others."""
         self.messages.remove(message)
 
@@ -160,7 +160,7 @@ class Mailbox:
                 probe.message = message
                 probe.finish()
 
-    def _first_for(self, receive: Receive, undecided: list[Receive]) -> Message | None:
+    def _first_for(self, receive: Receive, undecided: list[Receive]) -> PostedMessage | None:
         if receive.source == ANY_SOURCE:
             return self.peek(receive)
         for message in self.messages:
@@ -168,7 +168,7 @@ class Mailbox:
                 return None if any(earlier.accepts(message) for earlier in undecided) else message
         return None
 
-    def _join(self, receive: Receive, message: Message) -> None:
+    def _join(self, receive: Receive, message: PostedMessage) -> None:
         receive.message, message.receive = message, receive
         receive.call = message.call
         if message.has_arrived:
@@ -176,13 +176,13 @@ class Mailbox:
         elif not message.eager:
             self._depart(message)
 
-    def _depart(self, message: Message) -> None:
+    def _depart(self, message: PostedMessage) -> None:
         record: ProgramCall = message.record
         record.start = self.world.now
         ranks = self.group.ranks
         self.world.carry(ranks[message.source], ranks[message.dst], message.size, lambda: self._arrived(message))
 
-    def _arrived(self, message: Message) -> None:
+    def _arrived(self, message: PostedMessage) -> None:
         message.has_arrived = True
         message.record.end = self.world.now
         if not message.eager:
@@ -190,7 +190,7 @@ class Mailbox:
         if message.receive is not None:
             self._hand_over(message)
 
-    def _hand_over(self, message: Message) -> None:
+    def _hand_over(self, message: PostedMessage) -> None:
         receive = message.receive
         assert receive is not None
         take, receive.take = receive.take, None  # which holds a program's buffer

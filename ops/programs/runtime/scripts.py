@@ -5,7 +5,7 @@ from pathlib import Path
 from types import CodeType
 
 from sim.base.files.textfile import Expected, read_bytes
-from sim.errors import InputError
+from sim.errors import InputError, Message
 
 
 def read_script(path: str | Path) -> bytes:
@@ -19,7 +19,7 @@ def compiled(source: bytes, file: str) -> CodeType:
     try:
         return compile(source, file, "exec", dont_inherit=True)
     except SyntaxError as error:
-        at = f", line {error.lineno}" if error.lineno else ""
-        raise InputError(f"{name}{at}: {error.msg}: correct the script") from None
+        place = Message("place.line", file=name, line=error.lineno) if error.lineno else name
+        raise InputError("program.syntax", place=place, error=error.msg) from None
     except (ValueError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} is no Python script ({error}): give a file of Python source") from None
+        raise InputError("program.no_script", name=name, error=error) from None

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.units import MiB, fmt_size
 
 LARGEST = 16 * MiB
@@ -37,7 +37,7 @@ class Expected(NamedTuple):
 
     file: str = "a text file"
     mend: str = "give a smaller file"
-    kinds: Callable[[], str] = lambda: "one that is"
+    kinds: Callable[[], Message] = lambda: Message("one that is")
     largest: int = LARGEST
 
 
@@ -52,16 +52,16 @@ def read_bytes(path: str | Path, expected: Expected = Expected()) -> bytes:  # n
     Raises InputError when it cannot be opened.
     """
     if not str(path):
-        raise InputError(f"a file's name is empty: give the path of {expected.file}")
+        raise InputError("file.no_name", kind=Message(expected.file))
     most = 4 * expected.largest + 4
     try:
         with open_regular(path) as file:
             data = file.read(most)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} cannot be read ({why}): give the path of {expected.file}") from None
+        raise InputError("file.unreadable", file=path, why=Message(str(why)), kind=Message(expected.file)) from None
     if len(data) == most:
-        raise InputError(f"{path} is larger than {fmt_size(expected.largest)}: {expected.mend}")
+        raise InputError("file.too_large", file=path, largest=fmt_size(expected.largest), remedy=Message(expected.mend))
     return data
 
 
@@ -104,20 +104,20 @@ def decoded(data: bytes, name: str, expected: Expected = Expected()) -> str:  # 
     if data[:2] in UTF_16:
         text = data.decode("utf-16", errors="replace")
     elif b"\0" in data[:4096]:
-        raise InputError(f"{name} is not a text file: give {expected.kinds()}")
+        raise InputError("file.not_text", file=name, titles=expected.kinds())
     else:
         text = data.decode("utf-8-sig", errors="replace")
     return bounded(text, name, expected)
 
 
-def bounded(text: str, name: str, expected: Expected) -> str:
+def bounded(text: str, name: str | Message, expected: Expected) -> str:
     """The text itself. Raises InputError where it is too long."""
     if len(text) > expected.largest:
-        raise InputError(f"{name} is larger than {fmt_size(expected.largest)}: {expected.mend}")
+        raise InputError("file.too_large", file=name, largest=fmt_size(expected.largest), remedy=Message(expected.mend))
     return text
 
 
-def check_names(names: Iterable[str], what: str) -> None:
+def check_names(names: Iterable[str], what: str | Message) -> None:
     r"""Raise InputError for a name with a character that nobody can see; `what` says what has it.
 
     >>> check_names(["GPU0", "GPU\x1b[31m"], "device")
@@ -130,7 +130,8 @@ def check_names(names: Iterable[str], what: str) -> None:
     name, match = next((name, match) for name in several if (match := _UNNAMEABLE.search(name)))
     begin = max(0, match.start() - NAME_SHOWN // 2)
     shown = name[begin : begin + NAME_SHOWN]
-    raise InputError(f"{what} {shown!r} has the invisible character U+{ord(match[0]):04X} in its name: leave it out")
+    owner = Message(what) if isinstance(what, str) else what
+    raise InputError("name.invisible", what=owner, name=shown, code=ord(match[0]))
 
 
 def check_lines(text: str, what: str) -> None:

@@ -8,7 +8,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 
 IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
 """Why a folder takes no new file though one in it can be written: it is somebody else's, or that file is a mount."""
@@ -74,10 +74,10 @@ def check_writable(path: str | Path) -> None:
         raise refused(path, error) from None
 
 
-def refused(path: str | Path, error: Exception, mend: str = "give a path that can") -> InputError:
+def refused(path: str | Path, error: Exception, mend: str = "file.other_path") -> InputError:
     """What to tell of a file that cannot be written."""
     why = getattr(error, "strerror", None) or error
-    return InputError(f"{path} cannot be written ({why}): {mend}")
+    return InputError("file.unwritable", file=path, why=why, remedy=Message(mend))
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -53,7 +53,7 @@ def edited(topology: Topology, specs: Iterable[str]) -> Topology:
     """
     made = list(specs)
     if len(made) > MOST:
-        raise InputError(f"{len(made)} edits of one machine are more than {MOST}: write it down as YAML instead")
+        raise InputError("edits.too_many", count=len(made), most=MOST)
     for spec in made:
         kind = EDITS[parse_spec(spec)[0]].kind
         topology = returned(kind, kind(topology, **arguments_of(kind, spec)), Topology)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Annotated
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.faults import LinkEnd, LinkStart, device_index, links_between
 from sim.faults.edits import edit
 from sim.faults.kinds import Offer
@@ -25,8 +25,8 @@ LEAST_TIMES, MOST_TIMES = 1e-6, 1e6
 @edit(
     first="times=2",
     offers=[
-        Offer("wide", "times=2", "Twice as wide for good"),
-        Offer("thin", "times=0.5", "Half as wide for good"),
+        Offer("times", "times={times}", "Bandwidth"),
+        Offer("latency", "latency={latency}", "Latency"),
     ],
 )
 def set_link(
@@ -44,7 +44,7 @@ def set_link(
     return _changed(topology, meant, _rates("set_link", bandwidth, latency, times))
 
 
-@edit(first="times=2")
+@edit(first="times=2", offers=[Offer("times", "kind={kind},times={times}", "All of its kind")])
 def set_class(
     topology: Topology,
     *,
@@ -56,8 +56,8 @@ def set_class(
     """All links, or those of a kind, have another bandwidth or latency, or `times` their bandwidth."""
     meant = {i for i, link in enumerate(topology.links) if kind in (ALL, link.kind)}
     if kind != ALL and not meant:
-        kinds = ", ".join(sorted({link.kind for link in topology.links})) or "no links"
-        raise InputError(f"set_class: {topology.name} has no link of kind {kind}: it has {kinds}")
+        kinds = sorted({link.kind for link in topology.links}) or Message("edits.no_links")
+        raise InputError("edits.no_class", topology=topology.name, kind=kind, kinds=kinds)
     return _changed(topology, meant, _rates("set_class", bandwidth, latency, times))
 
 
@@ -82,7 +82,7 @@ def add_cable(
     for name in (src, dst):
         device_index(topology, "add_cable", name)
     if src == dst:
-        raise InputError(f"add_cable: a cable from {src} to itself joins nothing: choose two devices")
+        raise InputError("edits.cable_to_itself", src=src)
     link_kind = next(word for word in LINK_KINDS if word == kind)
     return _rewired(topology, (*topology.links, *both_ways(src, dst, bandwidth, latency, link_kind)))
 
@@ -93,7 +93,7 @@ def move_device(topology: Topology, *, device: Movable, to: Holder) -> Topology:
     moved, holder = (topology.devices[device_index(topology, "move_device", name)] for name in (device, to))
     for each, may_be in ((moved, MOVABLE), (holder, HOLDERS)):
         if each.kind not in may_be:
-            raise InputError(f"move_device: {each.name} is a {each.kind}: choose one of kind {', '.join(may_be)}")
+            raise InputError("edits.not_movable", device=each.name, kind=each.kind, choices=may_be)
     kinds = {each.name: each.kind for each in topology.devices}
     left = {
         end
@@ -103,9 +103,9 @@ def move_device(topology: Topology, *, device: Movable, to: Holder) -> Topology:
     }
     if not left or left == {to}:
         raise InputError(
-            f"move_device: {device} hangs on {to} already: choose another device or another place"
+            Message("edits.hangs_already", device=device, to=to)
             if left
-            else f"move_device: {device} hangs on no {holder.kind} that it could be moved from: choose another device"
+            else Message("edits.hangs_on_no", device=device, kind=holder.kind)
         )
 
     def led(link: Link) -> Link:
@@ -123,18 +123,14 @@ def move_device(topology: Topology, *, device: Movable, to: Holder) -> Topology:
 def _rates(kind: str, bandwidth: float | None, latency: float | None, times: float) -> Callable[[Link], Link]:
     """What is done to a link. Raises InputError for nothing at all, and for a factor out of reach."""
     if not LEAST_TIMES <= times <= MOST_TIMES:
-        raise InputError(
-            f"{kind}: times={times:g} is not between {LEAST_TIMES:g} and {MOST_TIMES:g}: 2 is twice as wide"
-        )
+        raise InputError("edits.times", kind=kind, times=times, least=LEAST_TIMES, most=MOST_TIMES)
     if bandwidth is None and latency is None and times == 1:
-        raise InputError(f"{kind} changes nothing: give bandwidth=, latency= or times=")
+        raise InputError("edits.nothing", kind=kind)
 
     def changed(link: Link) -> Link:
         wide = (link.bandwidth if bandwidth is None else bandwidth) * times
         if not 1 <= wide <= LARGEST_BANDWIDTH:
-            raise InputError(
-                f"{kind}: {link.src} -> {link.dst} would carry {wide:g} B/s: stay between 1 B/s and 1 EB/s"
-            )
+            raise InputError("edits.too_wide", kind=kind, src=link.src, dst=link.dst, bandwidth=wide)
         return replace(link, bandwidth=wide, latency=link.latency if latency is None else latency)
 
     return changed

@@ -20,16 +20,14 @@ def order_ranks(topology: Topology, *, order: str) -> Topology:
     for word in words:
         rank = whole(word)
         if rank is None or not 0 <= rank < topology.n:
-            raise InputError(
-                f"order_ranks: {word[:20]!r} is no rank of {topology.name}: name those below {topology.n}, - between"
-            )
+            raise InputError("edits.order_rank", word=word, topology=topology.name, n=topology.n)
         ranks.append(rank)
     if not ranks or len(set(ranks)) < len(ranks):
-        raise InputError(f"order_ranks: {order[:40]!r} is no order: name each rank once, like 0-2-1-3")
+        raise InputError("edits.no_order", order=order)
     named = set(ranks)
     now = (*ranks, *(rank for rank in range(topology.n) if rank not in named))
     if now == tuple(range(topology.n)):
-        raise InputError(f"order_ranks: {topology.name} has this order already: name another")
+        raise InputError("edits.same_order", topology=topology.name)
     return replace(topology, ranks=tuple(topology.ranks[rank] for rank in now), router=topology.routes)
 
 
@@ -38,9 +36,9 @@ def swap_ranks(topology: Topology, *, rank: RankNumber, other: RankNumber) -> To
     """Two ranks change places: each is played by the other's device."""
     for number in (rank, other):
         if number >= topology.n:
-            raise InputError(f"swap_ranks: {number} is no rank of {topology.name}: name two below {topology.n}")
+            raise InputError("edits.swap_rank", number=number, topology=topology.name, n=topology.n)
     if rank == other:
-        raise InputError(f"swap_ranks: {rank} and {other} are one rank: name two")
+        raise InputError("edits.one_rank", rank=rank, other=other)
     ranks = list(topology.ranks)
     ranks[rank], ranks[other] = ranks[other], ranks[rank]
     return replace(topology, ranks=tuple(ranks), router=topology.routes)

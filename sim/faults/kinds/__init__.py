@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, get_args, overload
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.faults import Perturbation
 from sim.faults.places import first_values
 from sim.parameters import Parameter, PointsAt, bind, parameters, parse_assignments, parse_spec, required, written
@@ -27,8 +27,21 @@ MOST = 64
 """Faults at once."""
 PLACES = {"start": "src", "end": "dst", "rank": "rank", "device": "device"}
 """What is filled in for a parameter that points at a place."""
-EXAMPLES = {"src": "GPU0", "dst": "GPU1", "rank": "0", "device": "GPU0", "now": "1us", "time": "1us", "share": "0.5"}
-"""All that can be filled in: places, the instant that is shown, the run's time, what is left of a link's bandwidth."""
+EXAMPLES = {
+    "src": "GPU0",
+    "dst": "GPU1",
+    "rank": "0",
+    "device": "GPU0",
+    "kind": "all",
+    "now": "1us",
+    "time": "1us",
+    "share": "0.5",
+    "times": "2",
+    "latency": "1us",
+    "late": "1us",
+    "slower": "2",
+}
+"""All that can be filled in: places, a link's kind, the instant shown, the run's time, and what a slider stands at."""
 BRACES = re.compile(r"{(\w+)(?:\*[\d.]+)?}")
 
 Kind = Callable[..., Perturbation]
@@ -38,7 +51,8 @@ class Offer(NamedTuple):
     """A question that a click on a place asks.
 
     `arguments` are those beside the place, like `share=0.5,start={now}`, left out where the instant has not come;
-    `{time*0.25}` is a quarter of the run's time, and `{share}` is dragged to. `text` asks in English, instead of the
+    `{time*0.25}` is a quarter of the run's time; `{share}`, `{times}`, `{latency}`, `{late}` and `{slower}` are dragged
+    to. `text` asks in English, instead of the
     fault's own summary; other languages have a text `offer.FAULT.KEY`.
     """
 
@@ -94,7 +108,7 @@ class FaultKind:
     def targets(self, offer: Offer) -> tuple[str, ...]:
         """What has to be chosen for an offer: a "link", a "rank", a device of one of these kinds, or "machine"."""
         braces = set(BRACES.findall(self.spec(offer)))
-        if braces & {"src", "dst"}:
+        if braces & {"src", "dst", "kind"}:
             return ("link",)
         if "device" in braces:
             kinds = (p.points_at.kinds for p in self.parameters.values() if p.points_at)
@@ -119,9 +133,9 @@ class FaultKind:
             spec = self.spec(offer)
             braces = set(BRACES.findall(spec))
             if unknown := braces - EXAMPLES.keys():
-                raise InputError(f"nothing fills in {{{min(unknown)}}}: choose from {', '.join(EXAMPLES)}")
+                raise InputError("fault.placeholder", place=min(unknown), choices=EXAMPLES)
             if sum(bool(braces & place) for place in ({"src", "dst"}, {"rank", "device"})) > 1:
-                raise InputError(f"{spec} asks on a link and on a device at once: say one of them in its arguments")
+                raise InputError("fault.asks_twice", spec=spec)
             arguments_of(self.kind, BRACES.sub(lambda match: EXAMPLES[match[1]], spec))
 
 
@@ -133,7 +147,9 @@ class FaultRegistry(Registry[FaultKind]):
         try:
             entry.check()
         except InputError as error:
-            raise AdditionError(f"{self._file(entry)}: {self._what} {name}: {error}") from error
+            raise AdditionError(
+                "addition.problem", file=self._file(entry), what=Message(self._what), name=name, error=error
+            ) from error
 
 
 FAULTS = FaultRegistry(__name__, "fault", function=lambda entry: entry.kind, leading=("topology",))
@@ -175,7 +191,7 @@ def faults(specs: Iterable[str | Perturbation], topology: Topology) -> tuple[Per
         made = returned(kind, kind(topology, **arguments_of(kind, spec)), Perturbation)
         perturbations.append(replace(made, name=spec.strip()))
     if len(perturbations) > MOST:
-        raise InputError(f"{len(perturbations)} faults at once are more than {MOST}: leave some out")
+        raise InputError("fault.too_many", count=len(perturbations), most=MOST)
     return tuple(perturbations)
 
 
@@ -185,7 +201,7 @@ def arguments_of(kind: Callable[..., Any], spec: str) -> dict[str, Any]:
     values = bind(kind, texts, name, skip=("topology",))
     for key in required(kind):
         if key not in values:
-            raise InputError(f"{name} needs {key}: write {name}:{key}=…")
+            raise InputError("fault.needs", name=name, key=key)
     return values
 
 

@@ -30,7 +30,7 @@ from sim.units import MiB, Size, Time
 
 @fault(
     offers=[
-        Offer("share", "share={share},start={now}", "Bandwidth"),
+        Offer("share", "share={share},start={now}", "Bandwidth from now"),
         Offer("half", "share=0.5,start={now}", "What if it were half as fast?"),
     ]
 )
@@ -77,8 +77,8 @@ def lost_nic(
     if at < 0 or topology.devices[at].kind != "NIC":
         nics = [device.name for device in topology.devices if device.kind == "NIC"]
         if not nics:
-            raise InputError(f"lost_nic: {topology.name} has no NIC: choose another fault")
-        raise InputError(f"lost_nic: {topology.name} has no NIC called {nic[:40]!r}: choose from {', '.join(nics[:8])}")
+            raise InputError("lost_nic.none", topology=topology.name)
+        raise InputError("lost_nic.unknown", topology=topology.name, nic=nic, choices=nics[:8])
 
     def find(topology: Topology) -> list[int]:
         return [i for i, link in enumerate(topology.links) if nic in (link.src, link.dst)]
@@ -90,7 +90,7 @@ def lost_nic(
 def half_duplex(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Perturbation:
     """A cable whose two directions share the bandwidth of one."""
     if len(links_between(topology, "half_duplex", src, dst, both=True)) < 2:
-        raise InputError(f"half_duplex: {src} and {dst} share one link already: leave it out")
+        raise InputError("half_duplex.shared", src=src, dst=dst)
 
     def shared(machine: Topology) -> Topology:
         link, back = links_between(machine, "half_duplex", src, dst, both=True)
@@ -125,7 +125,7 @@ def background(
     """Other traffic from one device to another: `streams` of messages, each as soon as the one before has arrived."""
     ends = [device_index(topology, "background", name) for name in (src, dst)]
     if ends[0] == ends[1]:
-        raise InputError(f"background: traffic from {src} to itself crosses no link: choose two devices")
+        raise InputError("background.to_itself", src=src)
     begin, stop = checked_span("background", start, end)
 
     def stream(controls: Controls) -> Running:

@@ -79,7 +79,7 @@ def read_objects(root: Element, name: str) -> Objects:
     objects = Objects(name, version=whole(root.attributes.get("version", "1").partition(".")[0]) or 1)
     machines = [child for child in root.children if child.tag == "object"]
     if len(machines) != 1:
-        root.refuse(name, "no single machine in it: give the file as `lstopo --of xml` wrote it")
+        root.refuse(name, "hwloc.no_machine")
     for element in walk(machines[0]):
         gp = element.attributes.get("gp_index", "")
         if (number := whole(gp)) is not None:
@@ -247,7 +247,7 @@ def _speed(objects: Objects, element: Element) -> float:
     text = element.attributes.get("pci_link_speed", "0")
     speed = real(text)
     if speed is None or not 0 <= speed < 1e6:
-        element.refuse(objects.name, f"pci_link_speed is {text[:40]!r}: write GB/s like 15.753846")
+        element.refuse(objects.name, "hwloc.link_speed", text=text)
     return speed * 1e9
 
 
@@ -259,9 +259,7 @@ def _matrix(objects: Objects, matrix: Element) -> None:
     values = [whole(v) for child in matrix.children if child.tag == "u64values" for v in child.text.split()]
     n = len(words)
     if not 0 < n <= MOST_ENTRIES or len(values) != n * n or any(v is None or v < 0 for v in values):
-        matrix.refuse(
-            objects.name, f"{name} has {n} objects and {len(values)} values, not {n * n} numbers: give the whole file"
-        )
+        matrix.refuse(objects.name, "hwloc.values", name=name, objects=n, values=len(values), numbers=n * n)
     elements = [_object(objects, matrix, word) for word in words]
     for i, one in enumerate(elements):
         for j, other in enumerate(elements):
@@ -275,7 +273,7 @@ def _object(objects: Objects, matrix: Element, word: str) -> Element:
     kind, _, gp = word.rpartition(":")
     key = kind or matrix.attributes.get("type", ""), whole(gp)
     if key not in objects.by_gp:
-        matrix.refuse(objects.name, f"{word[:40]} in {matrix.attributes.get('name')} is no object: give the whole file")
+        matrix.refuse(objects.name, "hwloc.no_object", word=word, name=matrix.attributes.get("name"))
     element = objects.by_gp[key]
     return objects.owner.get(id(element), element)
 
@@ -287,7 +285,7 @@ def _set(objects: Objects, element: Element, key: str) -> int:
         return (1 << 4096) - 1
     words = text.split(",")
     if len(words) > 4096 or not all(re.fullmatch(r"(0x)?[0-9a-fA-F]{0,8}|0xf\.\.\.f", word) for word in words):
-        element.refuse(objects.name, f"{key} is {text[:40]!r}: write hexadecimal words like 0x000000ff")
+        element.refuse(objects.name, "hwloc.hexadecimal", key=key, text=text)
     bits = 0
     for word in words:
         digits = "ffffffff" if "..." in word else word.removeprefix("0x") or "0"
@@ -299,5 +297,5 @@ def _number(objects: Objects, element: Element, key: str) -> int:
     text = element.attributes.get(key, "0")
     number = whole(text)
     if number is None or not 0 <= number < 10**6:
-        element.refuse(objects.name, f"{key} is {text[:40]!r}: write a whole number below 1,000,000")
+        element.refuse(objects.name, "hwloc.whole", key=key, text=text)
     return number

@@ -80,7 +80,7 @@ def read(
     """
     root = parse_xml(text, name, doctype=True)
     if root.tag != "topology":
-        root.refuse(name, f"<{root.tag[:40]}> instead of <topology>: give the file of lstopo")
+        root.refuse(name, "hwloc.root", tag=root.tag)
     objects = read_objects(root, name)
     usual = {key: getattr(VOLTA, key) for key in set_rates} | {"sys": _between_sockets(objects)}
     parts = _HwlocParts(usual | {key: value for key, value in set_rates.items() if value is not None})
@@ -101,7 +101,7 @@ def read(
         ranks = tuple(i for i, device in enumerate(parts.devices) if device.name in cpus.values())
         notes.append("no GPU in the file: its CPU domains (packages, or their NUMA nodes) are the ranks")
         if hosts > 1:
-            root.refuse(name, "no GPU in it, and hosts are joined for their GPUs: use one host")
+            root.refuse(name, "hwloc.no_gpu")
     if hosts > 1:
         parts.take("nic"), parts.take("nic_latency")
     notes += [

@@ -92,7 +92,7 @@ def read(
     """
     root = parse_xml(_without_comments(text), name)
     if root.tag != "system":
-        root.refuse(name, f"<{root.tag[:40]}> is no <system>: give a topology file of NCCL or RCCL")
+        root.refuse(name, "nccl_xml.root", tag=root.tag)
     parts = _SystemParts(name, {**{key: rate for key, rate in set_rates.items() if rate is not None}, **latencies})
     _put_together(parts, root, nvlinks)
     machine = Topology(
@@ -107,7 +107,7 @@ def read(
         generation=_generation(parts),
     )
     if parts.many and hosts > 1:
-        root.refuse(name, "it has several hosts of its own: leave out hosts")
+        root.refuse(name, "nccl_xml.hosts")
     port = parts.rate.get("nic", max(parts.ports.values(), default=1.25 * GBps))
     return join_by_rails(machine, hosts, port, latencies["nic_latency"])
 
@@ -125,7 +125,7 @@ def _put_together(parts: _SystemParts, root: Element, nvlinks: int) -> None:
     """All devices and links of the file, and notes of what it does not tell."""
     cpus = [element for element in root.children if element.tag == "cpu"]
     if not cpus:
-        root.refuse(parts.name, "no <cpu> in it: give the whole file")
+        root.refuse(parts.name, "nccl_xml.no_cpu")
     _hosts(parts, cpus)
     _wires(parts)
     if parts.many:
@@ -145,8 +145,7 @@ def _ranks(parts: _SystemParts, root: Element) -> tuple[int, ...]:
     index = {device.name: i for i, device in enumerate(parts.devices)}
     ranks = tuple(index[gpu] for _, gpu in sorted(parts.order, key=lambda pair: pair[0]))
     if not ranks:
-        filled = "classes and GPUs are filled in when a job runs: give the file that NCCL_TOPO_DUMP_FILE names"
-        root.refuse(parts.name, f"no GPU in it takes part in a job, as in templates whose {filled}")
+        root.refuse(parts.name, "nccl_xml.no_gpu")
     return ranks
 
 
@@ -161,7 +160,7 @@ def _hosts(parts: _SystemParts, cpus: list[Element]) -> None:
             numa = _whole(parts, cpu, "numaid", 0, -1, 1 << 16)
             names.append(parts.add("CPU", "CPU", numa, str(max(0, numa))))
             if names[-1] in names[:-1]:
-                cpu.refuse(parts.name, f"numaid={numa} is there twice: give each <cpu> its own")
+                cpu.refuse(parts.name, "nccl_xml.numaid", numa=numa)
             for child in cpu.children:
                 _below(parts, child, names[-1], numa, depth=0)
         rate = parts.rate.get("sys", _sockets(members[0]))
@@ -197,9 +196,9 @@ def _below(parts: _SystemParts, element: Element, parent: str, numa: int, depth:
     rate, kind = _rate(parts, element), _kind(element)
     bus = element.attributes.get("busid", "").lower()
     if not bus:
-        element.refuse(parts.name, "a <pci> without busid: give the file as NCCL reads it")
+        element.refuse(parts.name, "nccl_xml.no_busid")
     if kind == "GPU" and (parts.host, kind, bus) in parts.of:
-        element.refuse(parts.name, f"bus id {bus[:20]} is there twice: give each GPU its own")
+        element.refuse(parts.name, "nccl_xml.bus_twice", bus=bus)
     up = parts.rate["phb_latency" if depth == 0 else "pxb_latency"]
     if kind == "GPU":
         made = _gpu(parts, element, numa)
@@ -313,12 +312,12 @@ def _wire(
         return
     other = next((parts.of[host, kind, target] for kind in TARGETS if (host, kind, target) in parts.of), None)
     if other is None:
-        wire.refuse(parts.name, f"{wire.tag} to {target[:20]!r}, which is no device here: correct the target")
+        wire.refuse(parts.name, "nccl_xml.target", tag=wire.tag, target=target)
     if other == gpu:  # Azure publishes such files, and NCCL gets no path out of it
         parts.notes[f"{lanes} NVLinks from {gpu} to itself join nothing"] = None
         return
     if (gpu, other) in seen:
-        wire.refuse(parts.name, f"{wire.tag} from {gpu} to {other} is there twice: give it once, with their count")
+        wire.refuse(parts.name, "nccl_xml.wire_twice", tag=wire.tag, gpu=gpu, other=other)
     seen.add((gpu, other))
     parts.links.append(Link(gpu, other, lanes * per_link, latency, "NVL", lanes=lanes))
     if not any(other == name for name, _ in parts.gpus):
@@ -351,7 +350,7 @@ def _generation(parts: _SystemParts) -> Generation:
 def _switch(parts: _SystemParts, lanes: int) -> None:
     """All GPUs of a host on one NVSwitch, as a caller says."""
     if any(link.kind == "NVL" for link in parts.links):
-        raise InputError(f"{parts.name} lists its own NVLinks: leave out nvlinks")
+        raise InputError("nccl_xml.nvlinks", file=parts.name)
     elements = dict(parts.gpus)
     rates: dict[float, None] = {}
     for host in sorted({device.host for device in parts.devices}):
@@ -374,5 +373,5 @@ def _whole(parts: _SystemParts, element: Element, key: str, usual: int, low: int
         return usual
     number = int(text, 16) if re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}", text) else whole(text)
     if number is None or not low <= number <= high:
-        element.refuse(parts.name, f"{key}={text[:20]!r} is no whole number from {low} to {high}: correct it")
+        element.refuse(parts.name, "nccl_xml.whole", key=key, text=text, low=low, high=high)
     return number

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.formats import LARGEST_TEXT, writer
 from sim.formats.nccl_xml.reader import NVLINK_BY_SM, PCI_LANE, XGMI
 from sim.topology import Device, Link, Topology
@@ -62,10 +62,7 @@ def write(topology: Topology) -> str:
     page = _Page(topology)
     for link in topology.links:
         if link.both:
-            raise InputError(
-                f"{topology.name}: {link.src} -> {link.dst} is half-duplex, which NCCL's format cannot say:"
-                " choose ringside_yaml"
-            )
+            raise InputError("nccl_xml.half_duplex", topology=topology.name, src=link.src, dst=link.dst)
         page.out.setdefault(link.src, []).append(link)
     _check(page)
     hosts = sorted({device.host for device in topology.devices if device.kind == "CPU"})
@@ -81,8 +78,7 @@ def write(topology: Topology) -> str:
     )
     if len(text) > LARGEST_TEXT:
         raise InputError(
-            f"{topology.name} takes {fmt_size(len(text))} as NCCL's XML, but only {fmt_size(LARGEST_TEXT)} are read:"
-            " export fewer hosts"
+            "nccl_xml.too_large", topology=topology.name, size=fmt_size(len(text)), largest=fmt_size(LARGEST_TEXT)
         )
     return text
 
@@ -91,17 +87,13 @@ def _check(page: _Page) -> None:
     """What no file of NCCL can hold. Raises InputError."""
     machine = page.machine
     if not any(device.kind == "CPU" for device in machine.devices):
-        raise InputError(
-            f"{machine.name} has no CPU, and in NCCL's format every GPU hangs below one: choose ringside_yaml"
-        )
+        raise InputError("nccl_xml.no_cpu_above", machine=machine.name)
     for switch in (device.name for device in machine.devices if device.kind == "NVS"):
         hosts = {page.device(link.dst).host for link in page.out.get(switch, ())}
         others = {d.name for d in machine.devices if d.kind == "NVS" and d.host in hosts}
         if len(hosts) > 1 or len(others) > 1:
-            what = "joins several hosts" if len(hosts) > 1 else f"is one of {len(others)} in its host"
-            raise InputError(
-                f"{machine.name}: {switch} {what}, and NCCL's format knows one NVSwitch per host: choose ringside_yaml"
-            )
+            what = Message("nccl_xml.joins_hosts") if len(hosts) > 1 else Message("nccl_xml.one_of", count=len(others))
+            raise InputError("nccl_xml.nvswitch", machine=machine.name, switch=switch, what=what)
 
 
 def _roots(page: _Page) -> list[str]:
@@ -116,7 +108,7 @@ def _tree(page: _Page, cpu: str) -> dict[str, Link]:
 
     def down(parent: str, came_by: str, depth: int) -> None:
         if depth > DEEPEST:
-            raise InputError(f"{page.machine.name}: more than {DEEPEST} PCIe switches in a row: use fewer")
+            raise InputError("nccl_xml.switches", machine=page.machine.name, most=DEEPEST)
         for link in page.out.get(parent, ()):
             at = page.device(link.dst)
             bridge = at.kind == "CPU" and at.name.startswith(f"{cpu}.")
@@ -136,15 +128,10 @@ def _check_all_written(page: _Page, trees: dict[str, dict[str, Link]]) -> None:
     placed = [name for tree in trees.values() for name in tree]
     twice = next((name for name in placed if placed.count(name) > 1), None)
     if twice is not None:
-        raise InputError(
-            f"{page.machine.name}: {twice} hangs below two CPUs, and NCCL's format is a tree: choose ringside_yaml"
-        )
+        raise InputError("nccl_xml.two_cpus", machine=page.machine.name, device=twice)
     lost = [d.name for d in page.machine.devices if d.kind in CODES and d.name not in placed]
     if lost:
-        raise InputError(
-            f"{page.machine.name}: no PCIe link leads from a CPU to {lost[0]}, and NCCL's format needs one:"
-            " choose ringside_yaml"
-        )
+        raise InputError("nccl_xml.no_pcie", machine=page.machine.name, device=lost[0])
 
 
 def _host(page: _Page, host: int, trees: dict[str, dict[str, Link]], many: bool) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.formats import reader
 from sim.formats.nvidia_smi.generation import generation, named, newer
 from sim.formats.nvidia_smi.placement import UNKNOWN, Placement, place
@@ -30,14 +30,8 @@ MOST_NUMA = 1023
 """The highest NUMA node Linux numbers (CONFIG_NODES_SHIFT is at most 10)."""
 
 OTHER_OUTPUTS = (
-    (
-        r"NVIDIA-SMI \d",
-        "the overview of `nvidia-smi`, which tells no paths: paste `nvidia-smi topo -m`",
-    ),
-    (
-        r"^GPU \d+: .*\(UUID",
-        "the list of `nvidia-smi -L` or the links of `nvidia-smi nvlink -s`: paste `nvidia-smi topo -m`",
-    ),
+    (r"NVIDIA-SMI \d", "instead.overview"),
+    (r"^GPU \d+: .*\(UUID", "instead.gpu_list"),
 )
 
 
@@ -56,16 +50,11 @@ def matches(text: str) -> bool:
 def explain(text: str) -> str:
     """What else of nvidia-smi this is, and what to paste instead."""
     if any(table.words & set(P2P_WORDS) for table in tables(text)):
-        return (
-            "the output of `nvidia-smi topo -p2p`, which says who may talk to whom, not how: paste `nvidia-smi topo -m`"
-        )
+        return "instead.p2p"
     if matrices(text):
-        return (
-            "a matrix of rates between GPUs, which tells no paths: paste `nvidia-smi topo -m` of the same machine"
-            " above it"
-        )
+        return "instead.rates"
     if has_rows(text):
-        return "rows of `nvidia-smi topo -m` without the line of names above them: paste the whole output"
+        return "instead.rows"
     return next((explanation for pattern, explanation in OTHER_OUTPUTS if re.search(pattern, text, re.MULTILINE)), "")
 
 
@@ -96,12 +85,12 @@ def read(
     """
     pasted = _topo_tables(text)
     if not pasted:
-        raise InputError(f"{name} holds no table of GPUs: paste the output of `nvidia-smi topo -m`")
+        raise InputError("nvidia_smi.no_table", name=name)
     matrix = check(pasted[0], name)
     gpus = [device for device in matrix.names if is_gpu(device)]
     nvlinks = {(a, b): int(cell[2:]) for a, b in combinations(gpus, 2) if (cell := matrix.cells[a, b]).startswith("NV")}
     if 0 in nvlinks.values():
-        raise InputError(f"{name}: a pair of GPUs says NV0, no NVLink at all: paste the table again")
+        raise InputError("nvidia_smi.nv0", name=name)
     numa = _numa(matrix, gpus, name)
     placement = _place(matrix, gpus, numa, name)
     notes = _notes(text, matrix, gpus, placement, numa, tables_found=len(pasted)) + _table_notes(pasted[0])
@@ -126,21 +115,19 @@ def read(
 def _numa(matrix: Matrix, gpus: list[str], name: str) -> dict[str, frozenset[int]]:
     """NUMA nodes by GPU: as listed, else one per distinct CPU list; nothing when neither is told."""
     if matrix.numa:
-        return {
-            gpu: frozenset(_numbers(value, f"{name}: NUMA Affinity of {gpu}")) for gpu, value in matrix.numa.items()
-        }
+        return {gpu: frozenset(_numbers(value, name, gpu)) for gpu, value in matrix.numa.items()}
     lists = dict.fromkeys(matrix.cpu[gpu] for gpu in gpus if gpu in matrix.cpu)
     order = sorted(lists, key=lambda cores: (len(re.split("[-,]", cores)[0]), cores))
     return {gpu: frozenset([order.index(cores)]) for gpu, cores in matrix.cpu.items()}
 
 
-def _numbers(text: str, what: str) -> set[int]:
+def _numbers(text: str, name: str, gpu: str) -> set[int]:
     """`0-1,3` as numbers."""
     numbers: set[int] = set()
     for part in text.split(","):
         low, _, high = part.partition("-")
         if len(part) > 9 or int(high or low) > MOST_NUMA or int(high or low) < int(low):
-            raise InputError(f"{what} is {text[:40]}, which lists no NUMA nodes: paste the table again")
+            raise InputError("nvidia_smi.numa", file=name, gpu=gpu, text=text)
         numbers |= set(range(int(low), int(high or low) + 1))
     return numbers
 
@@ -161,20 +148,25 @@ def _place(matrix: Matrix, gpus: list[str], numa: dict[str, frozenset[int]], nam
     if among_gpus:
         i, j = among_gpus[0]
         raise InputError(
-            f"{name}: {names[i]} and {names[j]} say {CLASSES[classes[i, j]]}, but {_witness(names, classes, i, j)}"
-            f" {CLASSES[placement.classes[i, j]]}, and PCIe is a tree: paste the table again"
+            "nvidia_smi.no_tree",
+            file=name,
+            a=names[i],
+            b=names[j],
+            kind=CLASSES[classes[i, j]],
+            witness=_witness(names, classes, i, j),
+            kind2=CLASSES[placement.classes[i, j]],
         )
     return placement
 
 
-def _witness(names: list[str], classes: NDArray[np.int32], i: int, j: int) -> str:
+def _witness(names: list[str], classes: NDArray[np.int32], i: int, j: int) -> Message:
     """Who brings two devices nearer than they say."""
     farther = np.maximum(classes[i], classes[j])
     farther[[i, j]] = UNKNOWN
     via = int(farther.argmin())
     if farther[via] < classes[i, j]:
-        return f"{names[via]} is near enough to both to make them"
-    return "others between them make them"
+        return Message("nvidia_smi.near_both", name=names[via])
+    return Message("nvidia_smi.others")
 
 
 def _numa_of_groups(placement: Placement, gpus: list[str]) -> dict[str, frozenset[int]]:
@@ -207,7 +199,7 @@ def _rates(gpu: str, text: str, nvlinks: dict[tuple[str, str], int]) -> tuple[Ra
         return generation(text, nvlinks)
     names = named(gpu)
     if len(names) != 1:
-        raise InputError(f"nvidia_smi: gpu={gpu[:40]!r} is no GPU known here: give one like B200, H100, A100 or V100")
+        raise InputError("nvidia_smi.gpu", gpu=gpu)
     return names[0].generation.rates, [f"read as {names[0].name}"]
 
 

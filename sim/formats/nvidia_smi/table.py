@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sim.errors import InputError, first_few
+from sim.errors import InputError, Message, first_few
 from sim.formats.nvidia_smi.lines import ONE_DEVICE, word_lines
 
 P2P_WORDS = ("OK", "CNS", "GNS", "TNS", "NS", "DR", "U")
@@ -275,23 +275,14 @@ def check(table: PastedTable, name: str) -> Matrix:
             filled.append(row.name)
         for column, cell in zip(table.columns, row.cells, strict=False):
             if cell in P2P_WORDS:
-                raise InputError(
-                    f"{name}, line {row.line}: row {row.name} says {cell}, a word of `nvidia-smi topo -p2p`: paste"
-                    " `nvidia-smi topo -m`"
-                )
+                raise InputError("nvidia_smi.p2p", file=name, line=row.line, row=row.name, cell=cell)
             if (cell == "X") != (column == row.name):
-                raise InputError(
-                    f"{name}, line {row.line}: row {row.name} has {cell} in column {column}, but X belongs where a"
-                    " device meets itself and nowhere else: paste the table again, its columns have moved"
-                )
+                raise InputError("nvidia_smi.moved", file=name, line=row.line, row=row.name, cell=cell, column=column)
             cells[row.name, column] = "SYS" if cell == "SOC" else cell
     for (a, b), cell in cells.items():
         back = cells.get((b, a), cell)
         if back != cell:
-            raise InputError(
-                f"{name}: row {a}, column {b} says {cell} but row {b}, column {a} says {back}: paste the table again,"
-                " both ways must agree"
-            )
+            raise InputError("nvidia_smi.disagree", name=name, a=a, b=b, cell=cell, back=back)
     cells |= {(b, a): cell for (a, b), cell in cells.items()}
     return Matrix(
         sorted(table.columns, key=lambda column: not is_gpu(column)),
@@ -306,34 +297,35 @@ def _rows(table: PastedTable, name: str) -> dict[str, PastedRow]:
     """Rows by name: every GPU's is there and complete."""
     twice = {column for column in table.columns if table.columns.count(column) > 1}
     if twice:
-        raise InputError(f"{name}, line {table.line}: column {min(twice)} is there twice: paste one table")
+        raise InputError("table.column_twice", file=name, line=table.line, column=min(twice))
     rows: dict[str, PastedRow] = {}
     for row in table.rows:
         if row.name in rows:
-            raise InputError(f"{name}, line {row.line}: row {row.name} is there twice: paste one table")
+            raise InputError("table.row_twice", file=name, line=row.line, row=row.name)
         if row.name not in table.columns:
             if table.shortened and not is_gpu(row.name):
                 continue
-            raise InputError(
-                f"{name}, line {row.line}: row {row.name} has no column of that name, the header is cut: paste all"
-            )
+            raise InputError("nvidia_smi.header", file=name, line=row.line, row=row.name)
         if len(row.cells) > len(table.columns):
             raise InputError(
-                f"{name}, line {row.line}: row {row.name} has {len(row.cells)} cells, the header has"
-                f" {len(table.columns)} columns: paste the table again"
+                "nvidia_smi.cells",
+                file=name,
+                line=row.line,
+                row=row.name,
+                cells=len(row.cells),
+                columns=len(table.columns),
             )
         rows[row.name] = row
     lost = [gpu for gpu in table.gpus if gpu not in rows]
     cut = [gpu for gpu in table.gpus if gpu in rows and len(rows[gpu].cells) < len(table.columns)]
     if lost or cut:
-        parts = [f"the rows of {first_few(lost, 16)} are missing"] if lost else []
+        parts = [Message("nvidia_smi.rows_missing", rows=first_few(lost, 16))] if lost else []
         if cut:
             first = rows[cut[0]]
-            parts.append(
-                f"row {first.name} (line {first.line}) ends after {len(first.cells)} of {len(table.columns)} cells"
-                + (f", others are short too ({first_few(cut[1:], 16)})" if cut[1:] else "")
-            )
-        raise InputError(f"{name} is cut: {'; '.join(parts)}: paste the whole output of `nvidia-smi topo -m`")
+            others = Message("nvidia_smi.short_too", rows=first_few(cut[1:], 16)) if cut[1:] else ""
+            ends = {"row": first.name, "line": first.line, "cells": len(first.cells), "columns": len(table.columns)}
+            parts.append(Message("nvidia_smi.row_ends", others=others, **ends))
+        raise InputError("nvidia_smi.cut", name=name, parts=parts)
     return rows
 
 

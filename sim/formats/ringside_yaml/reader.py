@@ -14,7 +14,7 @@ from sim.base.numbers import whole
 from sim.base.pasted import bare_lines
 from sim.base.size import LARGEST, room_for
 from sim.base.yaml import YamlNode, parse_yaml
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.formats import reader
 from sim.machines import build
 from sim.parameters import parse_spec
@@ -49,7 +49,7 @@ def matches(text: str) -> bool:
 
 def explain(text: str) -> str:
     """That the first line is missing, where the rest is there."""
-    return "YAML without its first line: write `ringside: 1` at the top" if _ALIKE.search(text) else ""
+    return "instead.no_first_line" if _ALIKE.search(text) else ""
 
 
 @reader(
@@ -66,9 +66,9 @@ def read(text: str, *, name: str = "YAML") -> Topology:
     """
     root = parse_yaml(text, name)
     said = root.mapping("the file", tuple(dict.fromkeys((*MACHINE_KEYS, *OWN_KEYS))))
-    version = said["ringside"].text("ringside") if "ringside" in said else root.refuse("no key ringside: write 1")
+    version = said["ringside"].text("ringside") if "ringside" in said else root.refuse("machine.no_version")
     if version != VERSION:
-        said["ringside"].refuse(f"version {version[:20]} is not known here: write ringside: {VERSION}")
+        said["ringside"].refuse("machine.version", version=version, own=VERSION)
     title = said["name"].text("name") if "name" in said else name
     if "machine" in said:
         root.mapping("a file with `machine`", MACHINE_KEYS)
@@ -87,11 +87,11 @@ def _named_machine(said: dict[str, YamlNode]) -> Topology:
     behind = parse_spec(spec)[1]
     twice = next((key for key in below if key in behind), None)
     if twice is not None:
-        below[twice].refuse(f"{twice} is given behind the machine's name, too: keep one")
+        below[twice].refuse("machine.given_twice", key=twice)
     try:
         return build(spec, **{key: value.text(key) for key, value in below.items()})
     except InputError as error:
-        node.refuse(str(error))
+        node.refuse(error)
 
 
 MOST_RELAYS = 64
@@ -102,13 +102,13 @@ def _whole(root: YamlNode, said: dict[str, YamlNode], title: str) -> Topology:
     """The machine, or the one host, that devices and links make."""
     for key in ("devices", "links"):
         if key not in said:
-            root.refuse(f"no key {key}: write {key}: and a list, or machine: and a name")
+            root.refuse("machine.no_key", key=key)
     devices = _devices(said["devices"])
     names = {device.name: i for i, device in enumerate(devices)}
     links = _links(said["links"], devices, names)
     ranks = _ranks(said["ranks"], names) if "ranks" in said else ()
     if not ranks and all(device.kind != "GPU" for device in devices):
-        said["devices"].refuse("no device is a GPU and no ranks are given: add ranks: and a list of names")
+        said["devices"].refuse("machine.no_ranks")
     overhead, gamma = (_time(said[key], key) if key in said else 0.0 for key in ("overhead", "gamma"))
     made = Topology(
         title,
@@ -136,11 +136,11 @@ def _joined(host: Topology, said: dict[str, YamlNode]) -> Topology:
         return host
     node = said["hosts"]
     if "ranks" in said:
-        said["ranks"].refuse("ranks cannot be chosen where there are hosts: every GPU is one; delete ranks")
+        said["ranks"].refuse("machine.hosts_ranks")
     values = node.mapping("hosts", HOSTS_KEYS)
     for key in HOSTS_KEYS:
         if key not in values:
-            node.refuse(f"hosts have no {key}: write {{count: 2, bandwidth: 25GBps, latency: 1us}}")
+            node.refuse("machine.hosts", key=key)
     try:
         return join_by_rails(
             host,
@@ -149,7 +149,7 @@ def _joined(host: Topology, said: dict[str, YamlNode]) -> Topology:
             _time(values["latency"], "latency"),
         )
     except InputError as error:
-        node.refuse(str(error))
+        node.refuse(error)
 
 
 def _devices(node: YamlNode) -> list[Device]:
@@ -164,11 +164,11 @@ def _devices(node: YamlNode) -> list[Device]:
         names = [name.text("name")]
         if "count" in values:
             count = _number(values["count"], "count", 1, LARGEST)
-            room_for(len(devices) + count, f"{entry.name}, line {entry.line}")
+            room_for(len(devices) + count, entry.place)
             names = [f"{names[0]}{i}" for i in range(count)]
         for each in names:
             if each in seen:
-                entry.refuse(f"two devices are called {each}: give each its own name")
+                entry.refuse("machine.device_twice", name=each)
             seen.add(each)
             devices.append(Device(each, word, numa, host))
     return devices
@@ -184,12 +184,12 @@ def _links(node: YamlNode, devices: list[Device], names: dict[str, int]) -> list
         rate, wait = _bandwidth(values["bandwidth"]), _time(values["latency"], "latency")
         kind = _word(values["kind"], "kind", get_args(LinkKind)) if "kind" in values else None
         lanes = _number(values["lanes"], "lanes", 1, 1 << 20) if "lanes" in values else 1
-        room_for(0, f"{entry.name}, line {entry.line}", len(links) + 2 * len(a) * len(b))
+        room_for(0, entry.place, len(links) + 2 * len(a) * len(b))
         pairs = dict.fromkeys((x, y) for x in a for y in b if x != y)
         if duplex != "simplex":
             pairs = dict.fromkeys((x, y) for x, y in pairs if x < y or (y, x) not in pairs)
         if not pairs:
-            entry.refuse(f"a link from {devices[a[0]].name} to itself joins nothing: name two devices")
+            entry.refuse("machine.to_itself", name=devices[a[0]].name)
         for x, y in pairs:
             one, other = devices[x], devices[y]
             link = Link(one.name, other.name, rate, wait, kind or _usual(one, other), duplex == "half", lanes)
@@ -216,14 +216,15 @@ def _matching(node: YamlNode, names: dict[str, int]) -> list[int]:
     matches = [i for name, i in names.items() if fnmatchcase(name, pattern)] if "*" in text else []
     if not matches:
         near = difflib.get_close_matches(text, names, 1)
-        node.refuse(f"{text[:60]!r} is no device: {f'did you mean {near[0]}?' if near else 'list it under devices'}")
+        mend = Message("choose.near", name=near[0]) if near else Message("machine.list_it")
+        node.refuse("machine.no_device_but", name=text, remedy=mend)
     return matches
 
 
 def _ranks(node: YamlNode, names: dict[str, int]) -> tuple[int, ...]:
     ranks = [i for entry in node.items("ranks") for i in _matching(entry, names)]
     if len(set(ranks)) != len(ranks):
-        node.refuse("a device plays two ranks: name each once")
+        node.refuse("machine.two_ranks")
     return tuple(ranks)
 
 
@@ -237,19 +238,19 @@ def _routes(node: YamlNode, topology: Topology) -> dict[tuple[int, int], tuple[i
         devices = [stop.text("a device") for stop in way.items("route")]
         unknown = next((device for device in devices if device not in topology.index), None)
         if unknown is not None or len(devices) < 2:
-            way.refuse(f"{unknown[:60]!r} is no device" if unknown else "a route names two devices at least")
+            way.refuse("machine.no_device" if unknown else "machine.route_short", name=unknown)
         nth = [_number(each, "nth", 0, 1 << 20) for each in values["nth"].items("nth")] if "nth" in values else []
         if nth and len(nth) != len(devices) - 1:
-            values["nth"].refuse(f"nth has {len(nth)} numbers for {len(devices) - 1} hops: give one per hop")
+            values["nth"].refuse("machine.nth", count=len(nth), hops=len(devices) - 1)
         links = []
         for k, hop in enumerate(pairwise(devices)):
             choice, n = between.get(hop, []), nth[k] if nth else 0
             if n >= len(choice):
-                way.refuse(f"{hop[0]} and {hop[1]} have {len(choice)} links that way, not {n + 1}: add one")
+                way.refuse("machine.no_nth", src=hop[0], dst=hop[1], count=len(choice), needed=n + 1)
             links.append(choice[n])
         ends = topology.index[devices[0]], topology.index[devices[-1]]
         if ends in table:
-            way.refuse(f"the route from {devices[0]} to {devices[-1]} is given twice: keep one")
+            way.refuse("machine.route_twice", src=devices[0], dst=devices[-1])
         table[ends] = tuple(links)
     return table
 
@@ -259,7 +260,7 @@ def _pairs(node: YamlNode, names: dict[str, int]) -> dict[str, dict[str, str]]:
     for key, row in rows.items():
         for name in (key, *row.mapping("a row of pairs")):
             if name not in names:
-                row.refuse(f"{name[:60]!r} is no device: list it under devices", node.lines[key])
+                row.refuse("machine.no_device_but", node.lines[key], name=name, remedy=Message("machine.list_it"))
     return {
         a: {b: cell.text("a class") for b, cell in row.mapping("a row of pairs").items()} for a, row in rows.items()
     }
@@ -272,7 +273,7 @@ def _assumed(said: dict[str, YamlNode]) -> tuple[str, ...]:
 def _required(entry: YamlNode, values: dict[str, YamlNode], what: str, keys: tuple[str, ...]) -> list[YamlNode]:
     missing = next((key for key in keys if key not in values), None)
     if missing is not None:
-        entry.refuse(f"this {what} has no {missing}: add {missing}:")
+        entry.refuse("machine.lacks", what=Message(what), key=missing)
     return [values[key] for key in keys]
 
 
@@ -292,7 +293,7 @@ def _number(node: YamlNode, key: str, low: int, high: int) -> int:
     text = node.text(key)
     value = whole(text)
     if value is None or not low <= value <= high:
-        node.refuse(f"{key} is {text[:40]!r}: write a whole number from {low} to {high}")
+        node.refuse("machine.whole", key=key, text=text, low=low, high=high)
     return value
 
 
@@ -306,4 +307,4 @@ def _word(node: YamlNode, key: str, words: tuple[Word, ...]) -> Word:
     for word in words:
         if text == word:
             return word
-    return node.refuse(f"{key} is {text[:40]!r}: choose from {', '.join(words)}")
+    return node.refuse("yaml.choose", key=key, text=text, choices=words)

@@ -56,8 +56,7 @@ def _check_size(topology: Topology, lines: list[str]) -> None:
     size = sum(map(len, lines)) + len(lines)
     if size > LARGEST_TEXT:
         raise InputError(
-            f"{topology.name} takes {fmt_size(size)} or more as YAML, but only {fmt_size(LARGEST_TEXT)} are read:"
-            " write `machine:` and its name instead"
+            "machine.too_large", topology=topology.name, size=fmt_size(size), largest=fmt_size(LARGEST_TEXT)
         )
 
 
@@ -117,9 +116,6 @@ def _route(topology: Topology, between: _Between, src: int, dst: int, links: lis
         at = onward
         stops.append(at)
     if at != end or len(nth) != len(links):
-        raise InputError(
-            f"{topology.name}: the route from {stops[0]} to {end} jumps at {at} to a link elsewhere, which YAML cannot"
-            " say: let every route follow its links"
-        )
+        raise InputError("machine.jump", topology=topology.name, src=stops[0], dst=end, place=at)
     choice = f", nth: [{', '.join(map(str, nth))}]" if any(nth) else ""
     return f"  - {{route: [{', '.join(map(quote, stops))}]{choice}}}"

@@ -10,9 +10,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from sim.base.size import room_for
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.formats.simgrid_xml.places import SHARED, Cable, Crossing, Hop, Places
 from sim.formats.simgrid_xml.platform import Platform, Zone
 
@@ -163,7 +164,7 @@ class FatTree(ZoneGrid):
         """Raises InputError when the levels do not fit each other or the hosts."""
         (levels,), down, up, count = _numbers(platform, zone, r"\d+(;\d+(,\d+)*){3}", "2;4,4;1,2;1,2")
         if not levels or any(len(part) != levels for part in (down, up, count)) or 0 in (*down, *up, *count):
-            _refuse(platform, zone, f"{levels} levels need as many numbers, all above zero, in each list")
+            _refuse(platform, zone, "simgrid.levels", levels=levels)
         _expect(platform, zone, math.prod(down), len(zone.hosts))
         sizes = [math.prod(up[:level]) * math.prod(down[level:]) for level in range(levels + 1)]
         cables = sum(size * parents * n for size, parents, n in zip(sizes, up, count, strict=False))
@@ -243,12 +244,10 @@ class Dragonfly(ZoneGrid):
         blue, black, green, (nodes,) = _numbers(platform, zone, r"\d+,\d+;\d+,\d+;\d+,\d+;\d+", "3,4;3,2;3,1;2")
         (groups, blues), (chassis, blacks), (blades, greens) = blue, black, green
         if 0 in (*blue, *black, *green, nodes):
-            _refuse(platform, zone, "a parameter is zero: every part of a dragonfly needs one at least")
+            _refuse(platform, zone, "simgrid.zero")
         _expect(platform, zone, groups * chassis * blades * nodes, len(zone.hosts))
         if groups > 1 and groups > blades:
-            _refuse(
-                platform, zone, f"{groups} groups need {groups} routers per chassis, one towards each: it has {blades}"
-            )
+            _refuse(platform, zone, "simgrid.groups", groups=groups, blades=blades)
         if chassis > 1:
             platform.notes[
                 "dragonfly routes are SimGrid's: after a hop in a chassis they go on from the group's first"
@@ -337,8 +336,7 @@ def grid_of(platform: Platform, zone: Zone) -> ZoneGrid:
     """The grid of a cluster. Raises InputError for a shape that is unknown or does not come out even."""
     assert zone.fabric is not None
     if zone.fabric.shape not in GRIDS:
-        shapes = ", ".join(("FLAT", *GRIDS))
-        zone.element.refuse(platform.name, f"topology {zone.fabric.shape[:20]} is unknown: choose from {shapes}")
+        zone.element.refuse(platform.name, "topology.shape", shape=zone.fabric.shape, choices=("FLAT", *GRIDS))
     return GRIDS[zone.fabric.shape](platform, zone)
 
 
@@ -346,24 +344,25 @@ def _numbers(platform: Platform, zone: Zone, pattern: str, example: str) -> list
     assert zone.fabric is not None
     text = re.sub(r"\s", "", zone.fabric.parameters)
     if len(text) > 400 or not re.fullmatch(pattern, text) or re.search(r"\d{7}", text):
-        _refuse(
-            platform, zone, f"topo_parameters {zone.fabric.parameters[:40]!r} do not fit: write them like {example}"
-        )
+        _refuse(platform, zone, "simgrid.parameters", parameters=zone.fabric.parameters, example=example)
     return [[int(number) for number in part.split(",")] for part in text.split(";")]
 
 
-def _refuse(platform: Platform, zone: Zone, why: str) -> None:
-    raise InputError(f"{platform.name}, line {zone.element.line}: cluster {zone.name[:40]}: {why}")
+def _refuse(platform: Platform, zone: Zone, why: str, /, **values: object) -> NoReturn:
+    raise InputError("at.place", place=_place(platform, zone), what=Message(why, **values))
+
+
+def _place(platform: Platform, zone: Zone) -> Message:
+    return Message("simgrid.cluster", file=platform.name, line=zone.element.line, zone=zone.name)
 
 
 def _expect(platform: Platform, zone: Zone, asked_for: int, hosts: int) -> None:
     if asked_for != hosts:
-        _refuse(platform, zone, f"topo_parameters ask for {asked_for} hosts, radical lists {hosts}: make them equal")
+        _refuse(platform, zone, "simgrid.hosts", asked_for=asked_for, hosts=hosts)
 
 
 def _bounded(platform: Platform, zone: Zone, devices: int, cables: int) -> None:
-    place = f"{platform.name}, line {zone.element.line}: cluster {zone.name[:40]}"
-    room_for(devices, place, cables)
+    room_for(devices, _place(platform, zone), cables)
 
 
 def _strides(dims: list[int]) -> Iterator[tuple[int, int]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sim.base.numbers import whole
 from sim.base.size import room_for
 from sim.base.xml import Element
+from sim.errors import Message
 from sim.formats.simgrid_xml.places import FATPIPE, SHARED, SPLITDUPLEX, Cable, Hop
 from sim.formats.simgrid_xml.units import bandwidth, label, latency
 
@@ -92,7 +93,7 @@ class Platform:
     def add_cable(self, element: Element, cable: Cable) -> int:
         """Enter a link; its name, with _UP and _DOWN where it is two, leads to it."""
         if cable.name in self.hop or f"{cable.name}_UP" in self.hop:
-            element.refuse(self.name, f"two links are called {cable.name[:40]}: give each its own id")
+            element.refuse(self.name, "simgrid.link_twice", cable=cable.name)
         number = len(self.cables)
         self.cables.append(cable)
         if cable.policy == SPLITDUPLEX:
@@ -105,7 +106,7 @@ class Platform:
     def add_point(self, element: Element, zone: Zone, name: str, *, host: bool) -> None:
         """Enter a host or router."""
         if name in self.where:
-            element.refuse(self.name, f"two hosts, routers or zones are called {name[:40]}: give each its own id")
+            element.refuse(self.name, "simgrid.name_twice", name=name)
         self.where[name] = zone
         (zone.hosts if host else zone.routers).append(name)
         if host:
@@ -116,24 +117,19 @@ def read_platform(root: Element, name: str) -> Platform:
     """Everything the file says. Raises InputError with the line for what SimGrid would refuse, too."""
     version = root.attributes.get("version", "")
     if not re.fullmatch(r"[34](\.\d+)?", version):
-        root.refuse(
-            name, f"platform version {version[:20]!r} is not read here: bring it to 4.1 with simgrid_update_xml"
-        )
+        root.refuse(name, "simgrid.version", version=version)
     platform = Platform(name)
     if any(child.tag in ACTORS for child in root.children) and not any(_tag(c) in ZONES for c in root.children):
-        root.refuse(
-            name,
-            "a deployment file of SimGrid, which says what runs on which host: give the platform file of those hosts",
-        )
+        root.refuse(name, "simgrid.deployment")
     outermost = [child for child in root.children if _tag(child) in ZONES]
     if len(outermost) != 1:
-        root.refuse(name, f"{len(outermost)} outermost zones instead of one: put all into one <zone>")
+        root.refuse(name, "simgrid.outermost", count=len(outermost))
     for child in root.children:
         _element(platform, None, child)
     for zone, element in platform.later:
         _wire(platform, zone, element)
     if not platform.hosts:
-        root.refuse(name, "no host in it: a platform needs hosts to run on")
+        root.refuse(name, "simgrid.no_host")
     return platform
 
 
@@ -151,7 +147,7 @@ def _element(platform: Platform, zone: Zone | None, element: Element) -> None:
     elif tag == "cluster":
         _cluster(platform, zone, element)
     elif zone is None:
-        element.refuse(platform.name, f"<{tag[:40]}> stands outside every zone: put it into one")
+        element.refuse(platform.name, "simgrid.outside", tag=tag)
     elif tag in ("host", "router"):
         platform.add_point(element, zone, _required(platform, element, "id"), host=tag == "host")
     elif tag in ("link", "backbone"):
@@ -163,7 +159,7 @@ def _element(platform: Platform, zone: Zone | None, element: Element) -> None:
     elif tag == "cabinet":
         _cabinet(platform, zone, element)
     else:
-        element.refuse(platform.name, f"<{tag[:40]}> is not read here: delete it or describe it with hosts and links")
+        element.refuse(platform.name, "simgrid.tag", tag=tag)
 
 
 def _note(platform: Platform, zone: Zone | None, element: Element) -> None:
@@ -182,9 +178,9 @@ def _zone(platform: Platform, parent: Zone | None, element: Element) -> Zone:
     text = element.attributes.get("routing", "Cluster" if element.tag == "cluster" else "")
     routing = ROUTINGS.get(text.lower())
     if routing is None:
-        element.refuse(platform.name, f"routing {text[:40]!r} is unknown: choose from {', '.join(ROUTINGS.values())}")
+        element.refuse(platform.name, "simgrid.routing", routing=text, choices=ROUTINGS.values())
     if name in platform.where or name in platform.zone:
-        element.refuse(platform.name, f"two hosts, routers or zones are called {name[:40]}: give each its own id")
+        element.refuse(platform.name, "simgrid.name_twice", name=name)
     zone = Zone(name, element, routing, parent)
     platform.zone[name] = zone
     if parent is not None:
@@ -201,8 +197,7 @@ def _cable(platform: Platform, element: Element) -> Cable:
     policy = SPLITDUPLEX if policy == "FULLDUPLEX" else policy
     if policy not in (SHARED, SPLITDUPLEX, FATPIPE):
         element.refuse(
-            platform.name,
-            f"sharing_policy {policy[:20]} is not read here: choose from {SHARED}, {SPLITDUPLEX}, {FATPIPE}",
+            platform.name, "simgrid.policy", policy=policy, shared=SHARED, splitduplex=SPLITDUPLEX, fatpipe=FATPIPE
         )
     rate = bandwidth(element, "bandwidth", platform.name)
     return Cable(_required(platform, element, "id"), rate, latency(element, "latency", platform.name, "0"), policy)
@@ -261,7 +256,7 @@ def _radical(platform: Platform, element: Element) -> list[tuple[str, int]]:
         first, dash, last = part.partition("-")
         low, high = whole(first), whole(last if dash else first)
         if low is None or high is None or not 0 <= low <= high:
-            element.refuse(platform.name, f"radical {text[:40]!r} lists no hosts: write it like 0-7,9")
+            element.refuse(platform.name, "simgrid.radical", text=text)
         room_for(len(platform.hosts) + len(numbers) + high - low + 1, f"{platform.name}, line {element.line}")
         numbers += range(low, high + 1)
     prefix, suffix = element.attributes.get("prefix", ""), element.attributes.get("suffix", "")
@@ -281,9 +276,9 @@ def _wire(platform: Platform, zone: Zone, element: Element) -> None:
     gw_src, gw_dst = (_point(platform, element, key) if between_zones else "" for key in ("gw_src", "gw_dst"))
     for point, gate in ((src, gw_src), (dst, gw_dst)):
         if platform.where.get(point) is not zone and not tag.startswith("bypass"):
-            element.refuse(file, f"{point[:40]} is not in zone {zone.name[:40]}: put the route where it is")
+            element.refuse(file, "simgrid.not_in_zone", point=point, zone=zone.name)
         if between_zones and point in platform.zone and platform.zone[point] not in platform.where[gate].line_up():
-            element.refuse(file, f"gateway {gate[:40]} is not in {point[:40]}: name a router or host of that zone")
+            element.refuse(file, "simgrid.gateway", gate=gate, point=point)
     hops = tuple(
         _hop(platform, child, _required(platform, child, "id"), child.attributes.get("direction", "").upper())
         for child in element.children
@@ -303,30 +298,28 @@ def _hop(platform: Platform, element: Element, name: str, direction: str) -> Hop
     if direction in ("UP", "DOWN") and f"{name}_UP" in platform.hop:
         return platform.hop[f"{name}_{direction}"]._replace(fixed=False)
     if direction not in ("UP", "DOWN", "NONE", ""):
-        element.refuse(platform.name, f"direction {direction[:20]!r} is unknown: choose from UP, DOWN, NONE")
+        element.refuse(platform.name, "simgrid.direction", direction=direction)
     if name not in platform.hop:
         if f"{name}_UP" in platform.hop:
-            element.refuse(platform.name, f"link {name[:40]} is SPLITDUPLEX: say direction='UP' or 'DOWN'")
-        element.refuse(platform.name, f"link {name[:40]!r} does not exist: {_near(name, platform.hop)}")
+            element.refuse(platform.name, "simgrid.splitduplex", name=name)
+        element.refuse(platform.name, "simgrid.no_link", name=name, near=_near(name, platform.hop))
     return platform.hop[name]
 
 
 def _point(platform: Platform, element: Element, key: str) -> str:
     name = _required(platform, element, key)
     if name not in platform.where:
-        element.refuse(
-            platform.name, f"{key} {name[:40]!r} names no host, router or zone: {_near(name, platform.where)}"
-        )
+        element.refuse(platform.name, "simgrid.no_end", key=key, name=name, near=_near(name, platform.where))
     return name
 
 
-def _near(name: str, names: dict[str, Hop] | dict[str, Zone]) -> str:
+def _near(name: str, names: dict[str, Hop] | dict[str, Zone]) -> Message:
     near = difflib.get_close_matches(name, list(names)[:10_000], 1)
-    return f"did you mean {near[0]}?" if near else "define it"
+    return Message("choose.near", name=near[0]) if near else Message("simgrid.define")
 
 
 def _required(platform: Platform, element: Element, key: str) -> str:
     value = element.attributes.get(key)
     if not value:
-        element.refuse(platform.name, f"{label(element)} has no {key}: add one")
+        element.refuse(platform.name, "simgrid.no_key", label=label(element), key=key)
     return value

@@ -46,7 +46,7 @@ def read(
     """
     root = parse_xml(text, name, doctype=True)
     if root.tag != "platform":
-        root.refuse(name, f"<{root.tag[:40]}> instead of <platform>: give the platform file")
+        root.refuse(name, "simgrid.root", tag=root.tag)
     platform = read_platform(root, name)
     network, laid = connect(platform)
     if overhead is None:
@@ -116,10 +116,7 @@ def _fatpipes(platform: Platform, network: Network, laid: Laid, notes: list[str]
     if not rate or _never_bind(platform, network, laid):
         return {}
     if len(platform.hosts) > MOST_FATPIPE_HOSTS:
-        raise InputError(
-            f"{platform.name} has FATPIPE links that can bind and {len(platform.hosts):,} hosts; these are read for"
-            f" {MOST_FATPIPE_HOSTS} hosts at most: make them SHARED, or as wide as the links of the hosts"
-        )
+        raise InputError("simgrid.fatpipe", file=platform.name, hosts=len(platform.hosts), most=MOST_FATPIPE_HOSTS)
     copies: dict[tuple[int, int, int], int] = {}
     for i, src in enumerate(platform.hosts):
         for j, dst in enumerate(platform.hosts):

@@ -10,13 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim.errors import UnreachableError
+from sim.errors import Message, UnreachableError
 from sim.formats.simgrid_xml.fabrics import ZoneGrid, grid_of
 from sim.formats.simgrid_xml.places import Crossing, Laid, Places, lay_out
 from sim.formats.simgrid_xml.platform import Platform, Route, Zone
 
 MOST_POINTS = 1000
 """Of a Floyd or Dijkstra zone, whose tables grow with the square."""
+NO_ROUTES = {
+    "Vivaldi": "simgrid.routing_vivaldi",
+    "Wifi": "simgrid.routing_wifi",
+    "None": "simgrid.routing_none",
+}
+"""Why routings lead to no links that could be simulated where several parts are in a zone, as ids of messages."""
 
 
 class Local(NamedTuple):
@@ -58,9 +64,7 @@ class Network:
         if src == dst:
             return []
         if depth > 100:
-            raise UnreachableError(
-                f"{self.platform.name}: the route from {src} to {dst} runs in circles: mend gateways"
-            )
+            raise UnreachableError("simgrid.circle", platform=self.platform.name, src=src, dst=dst)
         up, down = self._lines(self.platform.where[src], self.platform.where[dst])
         common = up[-1]
         bypass = self._bypass(common, src, dst, up, down) if common.bypasses else None
@@ -72,10 +76,7 @@ class Network:
         if up[0] is common and down[0] is common:
             return self._local(common, src, dst, depth).steps
         if up[0] is common or down[0] is common:
-            raise UnreachableError(
-                f"{self.platform.name}: {src} and {dst} cannot reach each other, as zone {common.name} holds both hosts"
-                " and zones: put the hosts into a zone of their own"
-            )
+            raise UnreachableError("simgrid.unreachable", file=self.platform.name, src=src, dst=dst, zone=common.name)
         one, other = up[-2].name, down[-2].name
         between = self.between.get((one, other)) or self._local(common, one, other, depth)
         self.between[one, other] = between
@@ -152,8 +153,7 @@ class Network:
 
     def _no_route(self, zone: Zone, src: str, dst: str) -> None:
         raise UnreachableError(
-            f"{self.platform.name}, line {zone.element.line}: zone {zone.name} has no route from {src} to {dst}:"
-            " add one"
+            "simgrid.no_route", file=self.platform.name, line=zone.element.line, zone=zone.name, src=src, dst=dst
         )
 
 
@@ -174,17 +174,11 @@ def connect(platform: Platform) -> tuple[Network, Laid]:
 
 
 def _check(platform: Platform, zone: Zone) -> None:
-    if zone.routing in ("Vivaldi", "Wifi", "None") and len(zone.zones) + len(zone.hosts) > 1:
-        why = {
-            "Vivaldi": "its latencies come from coordinates and change with every pair: describe it with links",
-            "Wifi": "how its stations share depends on each one's own rate: describe it with links",
-            "None": "it joins nothing, yet holds several parts: choose Full and add routes",
-        }[zone.routing]
-        zone.element.refuse(
-            platform.name, f"zone {zone.name[:40]} routes by {zone.routing}, which is not read here: {why}"
-        )
+    if zone.routing in NO_ROUTES and len(zone.zones) + len(zone.hosts) > 1:
+        why = Message(NO_ROUTES[zone.routing])
+        zone.element.refuse(platform.name, "simgrid.zone_routing", zone=zone.name, routing=zone.routing, why=why)
     if zone.routing in ("Floyd", "Dijkstra") and len(zone.hosts) + len(zone.routers) + len(zone.zones) > MOST_POINTS:
-        zone.element.refuse(platform.name, f"zone {zone.name[:40]} has more than {MOST_POINTS:,} points: split it")
+        zone.element.refuse(platform.name, "simgrid.points", zone=zone.name, most=MOST_POINTS)
 
 
 def _walked(platform: Platform, places: Places, grids: dict[str, ZoneGrid]) -> Network:
@@ -203,11 +197,7 @@ def _walked(platform: Platform, places: Places, grids: dict[str, ZoneGrid]) -> N
                 platform.notes["loopback links are passed over: what a host keeps to itself takes no time"] = None
                 continue
             if (route.src, route.dst) in table:
-                route.element.refuse(
-                    platform.name,
-                    f"the route from {route.src[:40]} to {route.dst[:40]} is given twice (routes are symmetrical unless"
-                    " symmetrical='NO'): keep one",
-                )
+                route.element.refuse(platform.name, "simgrid.route_twice", src=route.src, dst=route.dst)
             table[route.src, route.dst] = route
             _walk(network, route)
         for route in zone.bypasses:
@@ -226,9 +216,7 @@ def _star(network: Network, zone: Zone) -> None:
     places = network.places
     if zone.routes:
         first = zone.routes[0].element
-        first.refuse(
-            network.platform.name, f"zone {zone.name[:40]} routes as a Cluster: use <host_link>, or choose Full"
-        )
+        first.refuse(network.platform.name, "simgrid.zone_cluster", zone=zone.name)
     hub = places.node(zone.routers[0] if zone.routers else f"{zone.name} hub")
     below = hub
     if zone.backbone >= 0:

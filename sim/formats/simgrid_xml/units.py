@@ -22,7 +22,7 @@ def bandwidth(element: Element, key: str, name: str, default: str | None = None)
     """B/s of an attribute. Raises InputError with the line unless it is above zero and has a unit SimGrid knows."""
     value = _value(element, key, name, default, _RATES, "Bps", "125MBps")
     if not 0 < value <= LARGEST_BANDWIDTH:
-        element.refuse(name, f"{key} of {label(element)} is not above zero or beyond 1 EB/s: write it like 125MBps")
+        element.refuse(name, "simgrid.bandwidth", key=key, label=label(element))
     return value
 
 
@@ -30,7 +30,7 @@ def latency(element: Element, key: str, name: str, default: str | None = None) -
     """Seconds of an attribute. Raises InputError with the line unless it is zero or more."""
     value = _value(element, key, name, default, _TIMES, "s", "50us")
     if not 0 <= value <= LARGEST_TIME:
-        element.refuse(name, f"{key} of {label(element)} is below zero or beyond eleven days: write it like 50us")
+        element.refuse(name, "simgrid.latency", key=key, label=label(element))
     return value
 
 
@@ -44,9 +44,9 @@ def _value(
 ) -> float:
     text = element.attributes.get(key) or default
     if text is None:
-        element.refuse(name, f"{label(element)} has no {key}: write {key}={example!r}")
+        element.refuse(name, "simgrid.no_unit", label=label(element), key=key, example=example)
     parts = with_unit(text)
     scale = units.get(parts[1] or bare) if parts else None
     if parts is None or scale is None or not math.isfinite(float(parts[0]) * scale):
-        element.refuse(name, f"{key} of {label(element)} is {text[:40]!r}: write it like {example}")
+        element.refuse(name, "simgrid.unit", key=key, label=label(element), text=text, example=example)
     return float(parts[0]) * scale

@@ -24,7 +24,7 @@ def write(topology: Topology) -> str:
     and NUMA nodes have no place there. Raises InputError for a machine too large, or with ranks nothing connects.
     """
     if topology.n == 0:
-        raise InputError(f"{topology.name} has no ranks, and a platform needs hosts: name ranks first")
+        raise InputError("simgrid.no_ranks", topology=topology.name)
     crossings, cables = _cables(topology.links)
     lines = [
         '<?xml version="1.0"?>',
@@ -43,10 +43,7 @@ def write(topology: Topology) -> str:
         lines.append(line)
         size += len(line)
         if size > LARGEST_TEXT:
-            raise InputError(
-                f"{topology.name} takes more than {fmt_size(LARGEST_TEXT)} as a SimGrid platform, as all routes are"
-                " spelled out: export fewer ranks"
-            )
+            raise InputError("simgrid.too_large", topology=topology.name, largest=fmt_size(LARGEST_TEXT))
     return "\n".join([*lines, "  </zone>", "</platform>", ""])
 
 
@@ -80,10 +77,7 @@ def _routes(topology: Topology, crossings: list[Crossing]) -> Iterator[str]:
         rows[src] = table = row(topology, src)
         missing = [dst for dst in topology.ranks if not table.reached[dst]]
         if missing:
-            raise InputError(
-                f"{topology.name}: nothing leads from {names[src]} to {names[missing[0]]}, and SimGrid needs routes"
-                " for all pairs: add a link between them"
-            )
+            raise InputError("simgrid.no_way", topology=topology.name, src=names[src], dst=names[missing[0]])
     for i, src in enumerate(topology.ranks):
         for dst in topology.ranks[i + 1 :]:
             crossed = [crossings[link] for link in rows[src].to(dst)]

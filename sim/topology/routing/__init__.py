@@ -291,8 +291,5 @@ def _walk(
 
 
 def _unreachable(topology: Graph, src: int, dst: int) -> UnreachableError:
-    return UnreachableError(
-        f"{topology.name}: nothing leads from {topology.devices[src].name} to {topology.devices[dst].name}"
-        + ("" if topology.forwarding else " (GPUs pass nothing on)")
-        + ": add a link or a switch between them"
-    )
+    why = "routes.unreachable" if topology.forwarding else "routes.not_forwarded"
+    return UnreachableError(why, name=topology.name, src=topology.devices[src].name, dst=topology.devices[dst].name)

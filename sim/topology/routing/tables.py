@@ -37,8 +37,10 @@ def tabled(topology: Topology, routes: Mapping[tuple[int, int], Sequence[int]], 
         if alone and other.any():
             i = int(np.argmax(other))
             raise UnreachableError(
-                f"{topology.name}: no route leads from {topology.devices[src[i]].name} to"
-                f" {topology.devices[dst[i]].name}: add one"
+                "routes.none",
+                topology=topology.name,
+                src=topology.devices[src[i]].name,
+                dst=topology.devices[dst[i]].name,
             )
         if in_table.all():
             return listed

@@ -78,14 +78,14 @@ def echoes() -> Callable[[str], None] | None:
     return say
 
 
-def answer(outcome: ProgramRun, opened: tuple[int, str] | None) -> Answer:
-    """Write one collective if that was asked for, and the summary to standard error."""
+def answer(outcome: ProgramRun, opened: tuple[int, str] | None, data: dict[str, Any] | None = None) -> Answer:
+    """Write one collective if that was asked for, and the summary to standard error; `data` is for --json."""
     if opened is not None:
         write_whole(opened[1], _inside(outcome, opened[0]))
     if not answers_as_json():
         sys.stdout.flush()
         sys.stderr.write(summary(outcome, PROGRAM))
-    return Answer(DONE if outcome.ok else NO, outcome.to_dict(), "")
+    return Answer(DONE if outcome.ok else NO, outcome.to_dict() if data is None else data, "")
 
 
 def forced_algorithm(text: str) -> tuple[str, Forced]:
@@ -97,9 +97,9 @@ def forced_algorithm(text: str) -> tuple[str, Forced]:
 
 def _inside(outcome: ProgramRun, number: int) -> str:
     if not 0 <= number < len(outcome.calls):
-        raise InputError(f"--open {number}: the program made {len(outcome.calls)} calls, which count from 0")
+        raise InputError("option.open_range", number=number, count=len(outcome.calls))
     call = outcome.calls[number]
     if call.trace is None:
-        what = "a message" if call.tag is not None else "not run to its end on two ranks or more"
-        raise InputError(f"--open {number}: call {number}, {call.name} at {call.place}, is {what}: choose a collective")
+        why = "option.open_message" if call.tag is not None else "option.open_unfinished"
+        raise InputError(why, number=number, call=call.name, place=call.place)
     return call.trace.to_json()

@@ -73,7 +73,7 @@ def test_a_damaged_row_is_named_and_set_aside_and_the_others_stay(name, tmp_path
     path.write_bytes(sealed_at_its_end(0) + bad + plain(2) + sealed(row(3)))
     journal = Journal(tmp_path / "t.parquet")
     (damaged,) = journal.damaged
-    assert (damaged.line, damaged.why) == (2, why)
+    assert (damaged.line, str(damaged.why)) == (2, why)
     assert list(journal.done) == ["c0", "c2", "c3"]
     assert (tmp_path / "t.parquet.journal.damaged").read_bytes() == bad
     journal.add([row(1)])
@@ -111,7 +111,7 @@ def test_a_row_that_a_killing_cut_short_is_cut_off(tail, tmp_path):
     path = tmp_path / "t.parquet.journal"
     path.write_bytes(sealed(row(0)) + tail)
     journal = Journal(tmp_path / "t.parquet")
-    assert [(line.line, line.why) for line in journal.damaged] == [(2, "it is cut short")]
+    assert [(line.line, str(line.why)) for line in journal.damaged] == [(2, "it is cut short")]
     assert path.read_bytes() == sealed(row(0))
     journal.leave()
     assert os.listdir(tmp_path) == ["t.parquet.journal"]

@@ -68,8 +68,7 @@ def read(text: str, *, name: str) -> list[Table]:
     tables = [_table(one, part, text, name) for one, part in zip(runs, sections(text, runs), strict=True)]
     if not any(table.rows for table in tables):
         whys = [why if "line" in why else f"{why} in line {at[0]}" for table in tables for why, at in table.unread]
-        reasons = f": {'; '.join(whys[:3])}" if whys else ""
-        raise InputError(f"{name} holds no row of nccl-tests with a size and a time{reasons}: give its whole output")
+        raise InputError("nccl_tests.no_good_row" if whys else "nccl_tests.no_row", file=name, reasons=whys[:3])
     full, lost = [table for table in tables if table.rows], [table for table in tables if not table.rows]
     left = full[0].unread + tuple(entry for table in lost for entry in table.unread)
     return [replace(full[0], unread=left), *full[1:]]
@@ -135,10 +134,10 @@ def _from_json(text: str, name: str) -> Table:
     try:
         report = json.loads(bare_json(text))
     except (ValueError, RecursionError):
-        raise InputError(f"{name} is no whole JSON: give the file that nccl-tests -J wrote") from None
+        raise InputError("nccl_tests.json", name=name) from None
     results = report.get("results") if isinstance(report, dict) else None
     if not isinstance(results, list) or not all(isinstance(row, dict) for row in results):
-        raise InputError(f"{name}: its results are no list of rows: give the file that nccl-tests -J wrote")
+        raise InputError("nccl_tests.no_list", name=name)
     arguments = " ".join(map(str, report.get("args", []))) + f" {report.get('test', '')} {name}"
     devices = [d for d in _dict(report.get("config")).get("devices", []) if isinstance(d, dict)]
     ranks = len(devices)
@@ -161,7 +160,7 @@ def _from_json(text: str, name: str) -> Table:
     each = max((device + 1 for _, device in seats), default=0)
     measured = tuple(Measured(collective, ranks, size, time, both, "", line) for size, time, both, line in rows)
     if not measured:
-        raise InputError(f"{name} holds no result with a size and a time: give the whole report")
+        raise InputError("nccl_tests.no_result", name=name)
     env = " ".join(map(str, report.get("env", []))) if isinstance(report.get("env"), list) else ""
     forced = _forced(env) | run_words(f"{env} NCCL version {report.get('nccl_version', '')}")
     words = tuple(dict.fromkeys(str(d.get("device_info", "")) for d in devices))

@@ -3,7 +3,7 @@
 
 from ops.programs.mpi4py.handles.constants import PROC_NULL, UNDEFINED
 from ops.programs.mpi4py.handles.datatypes import Datatype
-from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, Message
+from ops.programs.runtime.messages import ANY_SOURCE, ANY_TAG, PostedMessage
 
 
 class Status:
@@ -21,7 +21,7 @@ class Status:
 
     __hash__ = object.__hash__
 
-    def fill(self, message: Message | None) -> None:
+    def fill(self, message: PostedMessage | None) -> None:
         """Take over from a message; without one, it is that of an empty request."""
         if message is not None:
             self.source, self.tag, self._bytes = message.source, message.tag, message.size
