@@ -86,11 +86,12 @@ def _stalled(spec: str) -> dict[str, Any]:
 
 def said(data: dict[str, Any], answered: Answered) -> str:
     """Add an answer to what a command answers as JSON; returns it as text."""
-    remedy = str(answered.remedy) if answered.remedy else None
+    sentences = {name: getattr(answered, name) for name in ("sentence", "reason", "remedy")}
+    words = {name: str(message) if message else None for name, message in sentences.items()}
     numbers = {"before_s": answered.before, "after_s": answered.after, "factor": answered.factor}
     finite = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
-    data["answer"] = {"sentence": str(answered.sentence), **finite, "remedy": remedy, "shows": answered.shows or None}
-    return "\n".join(filter(None, (data["answer"]["sentence"], remedy)))
+    data["answer"] = {**words, **finite, "shows": answered.shows or None}
+    return "\n".join(filter(None, words.values()))
 
 
 def _row(spec: str, outcome: Run) -> dict[str, Any]:

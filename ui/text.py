@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from sim.errors import ReportedError, english_texts
+from sim.errors import Message, ReportedError, english_texts
 
 FOLDER = Path(__file__).parents[1] / "assets" / "text"
 ENGLISH = "en"
@@ -60,9 +60,14 @@ def _errors(language: str) -> dict[str, str]:
     return {key.removeprefix(ERROR): text for key, text in written(language).items() if key.startswith(ERROR)}
 
 
+def worded(message: Message) -> str:
+    """A message in the language of this visit."""
+    return message.render(_errors(spoken()))
+
+
 def retold(error: Exception) -> str:
     """Why something went wrong, in the language of this visit."""
-    return error.message.render(_errors(spoken())) if isinstance(error, ReportedError) else str(error)
+    return worded(error.message) if isinstance(error, ReportedError) else str(error)
 
 
 @cache

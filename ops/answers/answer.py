@@ -25,9 +25,11 @@ class Answered:
     before, after : float
         Seconds; infinite for a run that never ends.
     sentence : Message
-        The sentence.
+        What changed, from what to what, by which factor.
+    reason : Message
+        Why.
     remedy : Message or None
-        What would win the time back, as a second sentence.
+        What would win a loss back.
     shows : str
         What shows the reason: `link:SRC>DST`, `rank:N` or `part:NAME`; nothing where no picture does.
     """
@@ -35,6 +37,7 @@ class Answered:
     before: float
     after: float
     sentence: Message
+    reason: Message
     remedy: Message | None = None
     shows: str = ""
 
@@ -74,9 +77,9 @@ def answer(before: Outcome, after: Outcome, *, remedies: bool = True) -> Answere
         old, new = _times(before.time, after.time)
         words = {"before": old, "after": new, "factor": _factor(slower.time / faster.time)}
         key, why = "answer.slower" if worse else "answer.faster", why_longer(slower, faster, ahead=not worse)
-    sentence = Message(key, change=change, why=why.message, **words)
+    sentence = Message(key, change=change, **words)
     lost = remedies and key in ("answer.never", "answer.slower")
-    return Answered(before.time, after.time, sentence, remedy(after) if lost else None, why.shows)
+    return Answered(before.time, after.time, sentence, why.message, remedy(after) if lost else None, why.shows)
 
 
 def _times(before: float, after: float) -> tuple[str, str]:

@@ -228,8 +228,8 @@ def show(runs: Sequence[Run]) -> None:
     if len(runs) < 2:
         return
     best = min(runs, key=lambda run: run[1].seconds)
-    if best[1].verdict != STALLED:
-        st.markdown(f"**{tell('page.compare.won', name=plain(best[2]), time=best[1].time)}**")
+    if len(runs) > 2 and best[1].verdict != STALLED:
+        st.markdown(f"**{tell('page.compare.won', name=plain(best[2]), time=best[1].time, count=len(runs))}**")
     st.dataframe(_table(runs), hide_index=True)
     compared = [plan for plan, _, _ in runs]
     if not _is_race(compared):

@@ -19,7 +19,7 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale, fmt_share
 from ui import address
-from ui.controls import compare, diagnosis, fork, form, questions, sidebar, title
+from ui.controls import answer, compare, diagnosis, fork, form, questions, sidebar, title
 from ui.export.exports import EXPORTS
 from ui.pages import page
 from ui.plan import picture
@@ -70,8 +70,12 @@ def stage() -> None:
     with heading:
         _heading(plan, runs[0][1])
         questions.answer(runs)
+    said = st.container(key="answer") if len(runs) == 2 else None
     above = st.container(key="diagnosis") if plan.capture else None
     _stage(plan, runs)
+    if said is not None:
+        with said:
+            answer.show(runs)
     if above is not None:
         with above:  # after the picture, which need not wait for it
             diagnosis.show(plan, topology)

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ops.answers import Answered, answer, outcome_of
 from ops.diagnosis import Diagnosis, diagnose
 from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
@@ -91,6 +92,11 @@ def story(language: str) -> dict[str, Any]:
 def diagnosis(machine: Plan) -> Diagnosis:
     """What is told of a machine that somebody brings. Raises InputError and StalledError."""
     return diagnose(machine)
+
+
+def answered(before: Plan, after: Plan) -> Answered:
+    """What a change did to a run, and what would win a loss back. Raises InputError."""
+    return answer(outcome_of(before), outcome_of(after))
 
 
 def crossings(plan: Plan, runs: tuple[Plan, ...]) -> list[tuple[str, str, str]]:
