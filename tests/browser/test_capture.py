@@ -52,7 +52,7 @@ def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused
     page.evaluate(PASTE, CAPTURES["dual-socket-pcie"])
     stands(one, 8)
     one.where("capture=example-dual-socket-pcie")
-    page.get_by_text("8 numbers assumed").wait_for()
+    page.get_by_text("8 values assumed").wait_for()
     page.get_by_role("radio", name="GPU3", exact=True).click()
     page.get_by_text("In a ring it sends to GPU4 over CPU0 → CPU1, at 16 GB/s: the slowest hop").wait_for()
     page.evaluate(DROP, [["notes.txt", "hello"]])

@@ -168,17 +168,17 @@ def test_a_device_is_dragged_onto_another_and_the_machine_is_another(visit):
     places = spots(page)
     nobody = drag(page, places["GPU0"], (places["GPU0"][0] + 30, places["GPU0"][1] + 2))
     assert nobody == "GPU0"  # let go over itself, or nothing
-    assert drag(page, places["GPU0"], places["GPU5"]) == "Two ranks change places: GPU0, GPU5"
+    assert drag(page, places["GPU0"], places["GPU5"]) == "Swap two ranks: GPU0, GPU5"
     page.where("edits=swap_ranks%3Arank%3D0%2Cother%3D5")
     page.player.nth(1).wait_for()
     page.open(first)
     assert spots(page) == places
     other = next(name for name in places if name.startswith("PCI") and name != "PCI0")
-    assert drag(page, places["GPU1"], places[other]) == f"A device hangs elsewhere: GPU1, {other}"
+    assert drag(page, places["GPU1"], places[other]) == f"Move a device: GPU1, {other}"
     page.where(f"edits=move_device%3Adevice%3DGPU1%2Cto%3D{other}")
     page.open(first)
     assert spots(page) == places
-    assert drag(page, places["GPU2"], places["GPU6"], shift=True) == "A cable more: GPU2, GPU6"
+    assert drag(page, places["GPU2"], places["GPU6"], shift=True) == "Add a link: GPU2, GPU6"
     page.where("edits=add_cable%3Asrc%3DGPU2%2Cdst%3DGPU6")
 
 

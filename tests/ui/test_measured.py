@@ -80,7 +80,7 @@ def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
     assert not at.exception
     words = " ".join(one.value for one in at.markdown)
     assert "own.txt" in words
-    assert "have in common" in words
+    assert "shared by all calibrated GPUs" in words
     assert "68%" in at.caption[-1].value
 
 
