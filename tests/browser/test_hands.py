@@ -90,7 +90,7 @@ def test_half_a_link_is_two_choices_away_and_both_futures_stay(visit, language):
     card = page.player.locator(".rs-card")
     assert "GPU0 → SW" in card.inner_text()
     assert "25 GB/s" in card.inner_text()
-    half = {"en": "What if it were half as fast?", "zh": "假如它只有一半快？"}
+    half = {"en": "What if it were half as fast?", "zh": "速度减半会怎样？"}
     ask_what_if(page, "GPU0 → SW", half[language], "fault=slow_link")
     page.player.nth(1).wait_for()
     page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())

@@ -54,7 +54,7 @@ def test_nothing_asks_for_a_table_and_all_published_runs_stand_worst_first():
     ("text", "machine", "told"),
     [
         ("hello", "", "is no output of nccl-tests"),
-        (EXAMPLE, "", "does not tell its machine: write it into the field for the machine"),
+        (EXAMPLE, "", "does not name its machine: write it into the field for the machine"),
         (EXAMPLE, "nothing", "nothing"),
         (EXAMPLE, "switch:ranks=2", "holds 2 ranks, not 8"),
     ],
