@@ -55,16 +55,16 @@ Strange = list[tuple[str, str]]
 
 @command(kind=BatchCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--leave-out", is_flag=True, help="fit all layers to the files, then each again without every table")
+@click.option("--leave-out", is_flag=True, help="calibrate on the files, then again without each table")
 @click.option(
     "-o",
     "--output",
     type=TO_WRITE,
     metavar="FILE.json",
-    help="write every row with every model's answer; with --leave-out the layers",
+    help="write every row with every model's answer; with --leave-out the calibration",
 )
 def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None) -> Answer:
-    """The median error of every system, number of GPUs, collective and half of the sizes, worst first.
+    """Show the median error by system, number of GPUs, collective and size class, worst first.
 
     Beside it stand NCCL's tuner, a ring of αs and βs, and the cost model of autoparallel. A FILE may be a folder of
     them.

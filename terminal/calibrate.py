@@ -22,17 +22,19 @@ from terminal.shared.files import TO_WRITE
 
 @command(kind=BatchCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--machine", default="", metavar="SPEC", help="where they were measured; read from the files if left out")
+@click.option(
+    "--machine", default="", metavar="SPEC", help="machine of the measurements; read from the files if left out"
+)
 @click.option("--name", metavar="NAME", help="what to call the family; the machine's name if left out")
 @click.option(
     "-o",
     "--output",
     type=TO_WRITE,
     metavar="FILE.json",
-    help="also write the pace, its tables and errors",
+    help="also write the calibration, its tables and errors",
 )
 def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: str | None) -> Answer:
-    """One set of factors on NCCL's constants that fits all given tables of a family of machines.
+    """Fit one set of factors on NCCL's constants to all tables of a family of machines.
 
     Of named algorithms of MPI libraries: three numbers for each table, and whether its library keeps its buffers,
     judged on every table of the same system.

@@ -20,7 +20,7 @@ from terminal.shared.options import FAULT, MACHINE_ALONE, NETWORKS, RANKS, SIZE,
 @click.argument("algorithms", nargs=-1, metavar="COLLECTIVE.ALGORITHM[:key=value,…]...")
 @asks(*MACHINE_ALONE, TOPOLOGY, *NETWORKS, *SIZE, *RANKS, *FAULT)
 def compare(plan: Plan, algorithms: tuple[str, ...]) -> Answer:
-    """Which of several algorithms is fastest here, from which size on, and why; on several networks too."""
+    """Compare algorithms: the fastest one, the crossover sizes, and the reason; on several networks too."""
     plans = [replace(plan, against=""), *plan.others()]
     if len(algorithms) * len(plans) < 2 or not algorithms:
         raise InputError("compare.no_algorithms")

@@ -17,7 +17,7 @@ from terminal.shared.options import MACHINE_ALONE, asks
 @command
 @asks(click.argument("topology", required=False, metavar="[FILE]"), *MACHINE_ALONE)
 def diagnose(plan: Plan) -> Answer:
-    """The best order of ranks for a ring, the cables that matter most to it, and how every GPU is joined to others."""
+    """Show the best rank order for a ring, its most important links, and the bandwidth of every GPU."""
     diagnosis = look_at(plan)
     spec = entries(ordered(plan, diagnosis.order).edits)[-1] if diagnosis.order != tuple(range(diagnosis.n)) else ""
     lines = [

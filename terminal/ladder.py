@@ -32,10 +32,10 @@ WRITERS: dict[str, Callable[[LadderTask], str]] = {
 @click.argument("file", required=False)
 @click.option("--best", type=TO_WRITE, metavar="FILE", help="write the task's best schedule: .txt, .py or .xml")
 def ladder(task: str | None, file: str | None, best: str | None) -> Answer:
-    """List the tasks of the ladder, tell one, or judge a schedule as an answer to it.
+    """List the exercises, show one, or check a schedule as its solution.
 
-    FILE is a schedule of any format, or FILE.py:FUNCTION; it is right when it keeps the promise, and solves the task
-    when it takes no longer than the best.
+    FILE is a schedule of any format, or FILE.py:FUNCTION; it is correct when it gives the result, and solves the
+    exercise when no schedule is faster.
     """
     if task is None:
         if best is not None:

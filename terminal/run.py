@@ -34,10 +34,10 @@ SHOWN = 8
         "--op", metavar="OP", help="how real numbers are combined: sum, mean, max, min or prod; sum if left out"
     ),
 )
-@click.option("--unfolded", is_flag=True, help="simulate every rank, though all may do and see the same")
+@click.option("--unfolded", is_flag=True, help="simulate every rank, even when ranks are equivalent")
 @click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write everything that happened to a file")
 def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
-    """Prove a collective and time it on a machine; ranks that are all alike are simulated once."""
+    """Verify a collective and time it on a machine; equivalent ranks are simulated once."""
     begun = time.perf_counter()
     kind = kind_of(plan) if plan.dtype or plan.op else None
     placed = _placed(plan)

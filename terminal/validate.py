@@ -22,13 +22,13 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
 @command
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @takes(
-    click.option("--machine", metavar="SPEC", help="where it was measured; read from the file if left out"),
+    click.option("--machine", metavar="SPEC", help="machine of the measurement; read from the file if left out"),
     TOPOLOGY,
     ASSUME,
     PAIRS,
 )
-@click.option("--ranks", type=WHOLE, default=0, metavar="N", help="how many ranks took part, where the file is silent")
-@click.option("--collective", default="", metavar="NAME", help="what was measured, where the file is silent")
+@click.option("--ranks", type=WHOLE, default=0, metavar="N", help="ranks, if the file does not name them")
+@click.option("--collective", default="", metavar="NAME", help="collective, if the file does not name it")
 @PLACEMENT
 @click.option("--in-place", is_flag=True, help="compare with the in-place times of nccl-tests")
 @click.option(
@@ -37,7 +37,7 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
     multiple=True,
     type=ASSIGNMENT,
     metavar="KEY=VALUE",
-    help="algorithm= or protocol= that NCCL was made to take, nccl= for a release like 2.18",
+    help="algorithm= or protocol= that NCCL was forced to use, nccl= for a release like 2.18",
 )
 def validate(
     files: tuple[str, ...],
@@ -48,7 +48,7 @@ def validate(
     settings: tuple[str, ...],
     **own: Any,
 ) -> Answer:
-    """Simulate what others have measured, and show how far off each time is.
+    """Simulate published measurements, and show the error of each time.
 
     A FILE is output of nccl-tests or OSU, a CSV of named algorithms, or a folder of such files.
     """

@@ -92,4 +92,6 @@ def test_a_banned_phrase_is_seen():
 def test_what_people_read_has_no_banned_phrase():
     hits = {where: banned(text) for where, text in texts().items()}
     assert len(hits) > 2000
-    assert {where: words for where, words in hits.items() if set(map(str.lower, words)) - OTHERS.get(where, set())} == {}
+    assert {
+        where: words for where, words in hits.items() if set(map(str.lower, words)) - OTHERS.get(where, set())
+    } == {}

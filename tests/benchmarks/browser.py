@@ -41,15 +41,15 @@ new PerformanceObserver((list) => { for (const { value } of list.getEntries()) g
 """Adds up how much of a window moved how far (web.dev's layout shift score)."""
 HANDS = {
     "a bandwidth is dragged": ("SW → GPU3", "range"),
-    "a cable is half as wide": ("SW → GPU3", "Half as wide for good"),
-    "a cable is twice as wide": ("SW → GPU3", "Twice as wide for good"),
+    "a cable is half as wide": ("SW → GPU3", "Rerun with ½ bandwidth"),
+    "a cable is twice as wide": ("SW → GPU3", "Rerun with 2× bandwidth"),
     "a cable is slow for a while": ("SW → GPU3", "What if it were half as fast?"),
     "a rank is late": ("rank 3 · GPU3", "What if it came late?"),
     "a rank is slow": ("rank 3 · GPU3", "What if it were twice as slow?"),
     "ranks change places": ("GPU3", "GPU40"),
     "a cable is put in": ("GPU3", "GPU40", "Shift"),
-    "a cable is cut": ("H0.GPU0 → H0.NVS0", "Take this cable out"),
-    "a NIC is lost": ("H3.NIC3", "What if it were lost now?"),
+    "a cable is cut": ("H0.GPU0 → H0.NVS0", "Rerun without this link"),
+    "a NIC is lost": ("H3.NIC3", "What if it fails now?"),
 }
 """What a hand does, on the switch or, where hosts are named, on hosts: what it chooses and asks, or carries where."""
 SWITCH, HOSTS = "?machine=switch:ranks=64&view=machine&t=0.001", "?machine=dgx_h100:hosts=8&view=machine&t=0.0005"

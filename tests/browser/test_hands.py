@@ -68,7 +68,7 @@ def test_what_cannot_be_done_is_refused_above_the_very_same_picture_and_undone_a
     page.settle()
     before = page.player.element_handles()
     page.player.first.get_by_label("Look at").select_option(label="SW → GPU3")
-    page.player.first.locator(".rs-card").get_by_role("button", name="Take this cable out", exact=True).click()
+    page.player.first.locator(".rs-card").get_by_role("button", name="Rerun without this link", exact=True).click()
     refused = page.page.get_by_text("edited has no link SW → GPU3")  # the one that is slow; in the drawer, too
     refused.filter(visible=True).wait_for()
     page.settle()
@@ -185,5 +185,5 @@ def test_a_device_is_dragged_onto_another_and_the_machine_is_another(visit):
 def test_a_nic_can_be_lost(visit):
     page = visit("?machine=nodes:nodes=2,gpus=4,nics=2&t=0.001")
     lost = "fault=lost_nic%3Anic%3DH0.NIC1%2Cstart%3D1000us%2Creroute%3Dyes"
-    ask_what_if(page, "H0.NIC1", "What if it were lost now?", lost)
+    ask_what_if(page, "H0.NIC1", "What if it fails now?", lost)
     page.player.nth(1).wait_for()

@@ -15,7 +15,7 @@ RING = "?machine=switch:ranks=8"
 BOTH = pytest.mark.parametrize("language", languages())
 
 
-CUT = {"en": "What if it broke now?", "zh": "现在断开会怎样？"}
+CUT = {"en": "What if it fails now?", "zh": "现在断开会怎样？"}
 
 
 def words(language):

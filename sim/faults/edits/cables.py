@@ -25,8 +25,8 @@ LEAST_TIMES, MOST_TIMES = 1e-6, 1e6
 @edit(
     first="times=2",
     offers=[
-        Offer("wide", "times=2", "Twice as wide for good"),
-        Offer("thin", "times=0.5", "Half as wide for good"),
+        Offer("wide", "times=2", "Rerun with 2× bandwidth"),
+        Offer("thin", "times=0.5", "Rerun with ½ bandwidth"),
     ],
 )
 def set_link(
@@ -61,7 +61,7 @@ def set_class(
     return _changed(topology, meant, _rates("set_class", bandwidth, latency, times))
 
 
-@edit(offers=[Offer("cut", "", "Take this cable out")])
+@edit(offers=[Offer("cut", "", "Rerun without this link")])
 def cut_cable(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Topology:
     """A cable is taken out, in both directions; what crossed it goes another way."""
     cut = links_between(topology, "cut_cable", src, dst, both=True)

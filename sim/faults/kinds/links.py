@@ -51,7 +51,7 @@ def slow_link(
     return Perturbation(process=process, links=find)
 
 
-@fault(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "What if it broke now?")])
+@fault(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "What if it fails now?")])
 def dead_link(
     topology: Topology,
     *,
@@ -68,7 +68,7 @@ def dead_link(
     return _dead(find, *checked_span("dead_link", start, end), reroute=reroute)
 
 
-@fault(first="reroute=yes", offers=[Offer("lost", "start={now},reroute=yes", "What if it were lost now?")])
+@fault(first="reroute=yes", offers=[Offer("lost", "start={now},reroute=yes", "What if it fails now?")])
 def lost_nic(
     topology: Topology, *, nic: NicName, start: Time = 0.0, end: Time | None = None, reroute: bool = False
 ) -> Perturbation:
