@@ -50,12 +50,12 @@ _NOW = {
     "trust": "allow-exec",
     **{f"most-{what}": f"max-{what}" for what in ("memory", "seconds", "jobs", "devices")},
 }
-RENAMED = {f"--{old}": f"--{new}" for old, new in _NOW.items()}
-"""Options by the names that they had."""
+RENAMED = {f"--{old}": f"--{new}" for old, new in _NOW.items()} | {"ladder": "exercises"}
+"""New names of options and commands by their old names."""
 
 
 class TerminalCommand(click.Command):
-    """A word a person types, and what it does. Every one of them answers as JSON too."""
+    """A command of the terminal. Every command also answers as JSON."""
 
     batch = False
     """Whether it makes many runs, or files, which nobody waits for: what a visitor's run may take is no limit then."""
@@ -64,7 +64,7 @@ class TerminalCommand(click.Command):
         super().__init__(*args, **kwargs)
         from terminal.shared.limits import options  # which takes this package's own types
 
-        largest = f"how many devices a machine may have; {USUAL} if left out"
+        largest = f"largest number of devices of a machine; {USUAL} if left out"
         devices = click.Option(["--max-devices"], metavar="N", callback=_max_devices, help=largest)
         self.params += [
             devices,
@@ -73,7 +73,7 @@ class TerminalCommand(click.Command):
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, but an unknown option is told with what seems to be its value, and no option given twice.
+        """As click does, but the error for an unknown option shows its value, and no option may be given twice.
 
         Raises click.UsageError for an option that takes one value and is given several times.
         """
@@ -144,7 +144,9 @@ class LazyGroup(click.Group):
         return entry
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """As click does, told in this program's manner when there is none."""
+        """As click does, with this program's error when there is none."""
+        if args[0] in RENAMED:
+            raise click.UsageError(f"{args[0]} is called {RENAMED[args[0]]} now: write {RENAMED[args[0]]}", ctx)
         if args[0] not in commands():
             choices = ", ".join(commands())
             raise click.UsageError(f"argument COMMAND: invalid choice: {args[0]!r} (choose from {choices})", ctx)

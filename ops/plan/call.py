@@ -79,7 +79,7 @@ def run(
     edits : list of str or str
         What is changed on the machine before it runs, like `cut_cable:src=GPU0,dst=NVS0`.
     rates : mapping or str
-        Rates that a capture does not tell, by name.
+        Rates missing from a capture, by name.
     lockstep : bool
         Whether every step waits for the whole step before.
     blocking : bool

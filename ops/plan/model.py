@@ -68,7 +68,7 @@ class Plan:
     rates : str
         What a capture does not say.
     network : str
-        What joins the hosts, like `infiniband_hdr`; the machine's own if left out.
+        Network between the hosts, like `infiniband_hdr`; the default of the machine if left out.
     placement : str
         Which GPUs take part, rank 0 first: `per_host=4`, a list, the text of a rank file.
     edits : str
@@ -202,7 +202,7 @@ class Plan:
         return replace(plain, **values)
 
     def kept_beside(self) -> Changes:
-        """All words that tell this run, whatever it stands beside: `changed` by them, any other is this one."""
+        """All words that describe this run without its comparisons; `changed` by them, any plan equals it."""
         machine = {"capture": packed(self.capture, example_captures())} if self.capture else {"machine": self.machine}
         words = {"algorithm": self.algorithm, **machine, "size": self.size}
         rest = [name for name in CHANGEABLE if name not in (*words, "machine", "capture")]
@@ -296,7 +296,7 @@ class Plan:
 
     @property
     def block_bytes(self) -> list[int]:
-        """Every block's bytes; none where they are all alike. Raises InputError for what is no size."""
+        """Size of each block, bytes; none where all are equal. Raises InputError for what is no size."""
         return parse_blocks(self.counts, "counts") if self.counts else []
 
     def blocks(self, work: Work) -> list[int] | None:
@@ -308,7 +308,7 @@ class Plan:
         return self.block_bytes
 
     def displacements(self) -> list[int]:
-        """Where every block stands in its buffer, in bytes; none where that is not told. Raises InputError."""
+        """Place of each block in its buffer, bytes; none where it is not given. Raises InputError."""
         if not self.displs:
             return []
         if not self.counts:

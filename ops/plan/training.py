@@ -92,7 +92,7 @@ def to_yaml(plan: WorkloadPlan) -> str:
 
 
 def from_yaml(text: str, name: str) -> WorkloadPlan:
-    """The plan that a file describes. Raises InputError naming the line and the mend."""
+    """The plan that a file describes. Raises InputError naming the line and the fix."""
     if len(text) > LARGEST:
         raise InputError("plan.too_long", name=name, most=LARGEST)
     root = parse_yaml(text, name)

@@ -121,7 +121,7 @@ class Run:
 
     @cached_property
     def critical_path(self) -> list[Transfer]:
-        """The transfers that made the run as long as it was, each of which waited for the one before."""
+        """The chain of transfers that determines the time of the run; each waited for the one before."""
         return named(self.path, metrics.critical_path(self.path))
 
     @cached_property

@@ -339,7 +339,7 @@ def simulate(
     history : bool
         Whether every change of every rate is kept.
     group : list of int, shape (ranks,)
-        The index of the device that plays each rank; the machine's own unless given.
+        Index of the device of each rank, shape (ranks,); the default of the machine unless given.
     proof : Proof
         The proof of the schedule, where it was made before.
     perturbations : list of Perturbation

@@ -60,7 +60,7 @@ def read_topology(text: str, name: str, **overrides: Any) -> Topology:
     name : str
         What the machine is called, and messages about the text.
     **overrides : Any
-        Options of the reader, like rates that the text does not tell; parsed when they are texts.
+        Options of the reader, like rates missing from the text; parsed when they are texts.
 
     Returns
     -------

@@ -35,7 +35,7 @@ class Device:
     kind : str
         GPU, NVS, PCI, CPU, NIC or NET.
     numa : int
-        Its NUMA domain; -1 where the machine has or tells none.
+        Its NUMA domain; -1 where the machine has none or does not say.
     host : int
         The number of its host.
     """
@@ -81,7 +81,7 @@ class Link:
 
 
 def both_ways(a: str, b: str, bandwidth: float, latency: float, kind: LinkKind, lanes: int = 1) -> tuple[Link, Link]:
-    """Join two devices by a full-duplex cable: one link there, one link back.
+    """Connect two devices with a full-duplex link: one link in each direction.
 
     Parameters
     ----------

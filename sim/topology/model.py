@@ -68,7 +68,7 @@ class Topology:
     assumed : tuple of str
         What a file did not say and was filled in.
     pairs : mapping
-        The class of each pair of devices, where a capture tells it.
+        The class of each pair of devices, if a capture contains it.
     format : str
         The file format it was read from.
     generation : str

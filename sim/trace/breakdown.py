@@ -18,7 +18,7 @@ from sim.units import fmt_object, fmt_time
 PARTS = ("latency", "bytes", "slowed", "sharing", "reducing", "working", "waiting")
 """What seconds are spent on, see `Breakdown`."""
 Path = NDArray[np.int64]
-"""Numbers of transfers, each of which waited for the one before."""
+"""Indices of transfers; each waited for the one before."""
 _ROUNDING = (1e-9, 1e-12)
 """Shares of a span and of the clock within which two moments are one: the kernel's own moments agree to a millionth."""
 

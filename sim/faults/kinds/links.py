@@ -44,7 +44,7 @@ def slow_link(
     end: Time | None = None,
     both: bool = True,
 ) -> Perturbation:
-    """A link that has only a `share` of its bandwidth from `start` to `end`, in both directions unless told."""
+    """A link that has only a `share` of its bandwidth from `start` to `end`, in both directions by default."""
     links_between(topology, "slow_link", src, dst, both=both)
     find = partial(links_between, kind="slow_link", src=src, dst=dst, both=both)
     process = limit_links(find, checked_share("slow_link", share), *checked_span("slow_link", start, end))
@@ -88,7 +88,7 @@ def lost_nic(
 
 @fault
 def half_duplex(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Perturbation:
-    """A cable whose two directions share the bandwidth of one."""
+    """Make a link half duplex: its two directions share the bandwidth of one."""
     if len(links_between(topology, "half_duplex", src, dst, both=True)) < 2:
         raise InputError("half_duplex.shared", src=src, dst=dst)
 

@@ -1,4 +1,4 @@
-"""`ladder`: tasks for those who draw schedules, and what a schedule is worth as an answer."""
+"""`exercises`: tasks for people who draw schedules, and a check of their solutions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ WRITERS: dict[str, Callable[[LadderTask], str]] = {
 @click.argument("task", required=False)
 @click.argument("file", required=False)
 @click.option("--best", type=TO_WRITE, metavar="FILE", help="write the task's best schedule: .txt, .py or .xml")
-def ladder(task: str | None, file: str | None, best: str | None) -> Answer:
+def exercises(task: str | None, file: str | None, best: str | None) -> Answer:
     """List the exercises, show one, or check a schedule as its solution.
 
     FILE is a schedule of any format, or FILE.py:FUNCTION; it is correct when it gives the result, and solves the
