@@ -324,7 +324,7 @@ def algorithm(
     pieces : callable
         `pieces(n, **params)`: into how many slots a block is cut; one unless given.
     only : callable
-        `only(n, **params)`: why some number of ranks cannot be done, or None.
+        `only(n, **params)`: the reason why n ranks are not supported, or None.
     exact : bool
         Whether `cost` is met exactly; otherwise it is an upper bound.
     ordered : bool

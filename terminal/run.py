@@ -107,5 +107,5 @@ def _rows(data: dict[str, Any], outcome: Run) -> dict[str, str]:
 
 def _fault(hit: dict[str, Any]) -> str:
     if not hit["transfers"]:
-        return f"{hit['fault']} bore on nothing"
-    return f"{hit['fault']} bore on {hit['transfers']:,} transfers, on one for {fmt_time(hit['longest_s'])}"
+        return f"{hit['fault']} delayed no transfer"
+    return f"{hit['fault']} delayed {hit['transfers']:,} transfers, by at most {fmt_time(hit['longest_s'])}"

@@ -253,7 +253,7 @@ export class Timeline {
     return sends;
   }
 
-  // Faults that bore on a transfer, and for how long.
+  // Faults that delayed a transfer, and for how long.
   hits(i) {
     const { hit, hit_by: by, hit_for: seconds } = this.c;
     const hits = [];

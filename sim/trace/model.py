@@ -27,7 +27,7 @@ class History(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """Fault `fault[k]` bore on transfer `transfer[k]` for `seconds[k]`.
+    """Fault `fault[k]` delayed transfer `transfer[k]` by `seconds[k]`.
 
     That is how much later it could be ready for a straggler, how much longer it waited for a jitter, and how long it
     flowed through a link while that was faulty.
