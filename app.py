@@ -5,7 +5,7 @@ imports once. A worker's process may read it too, and is neither.
 """
 
 if __name__ == "__main__":
-    from ui.front import main
+    from ui.frame.front import main
 
     main()
 elif __name__ != "__mp_main__":

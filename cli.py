@@ -7,31 +7,25 @@ which is told in one line.
 import codecs
 import contextlib
 import io
-import json
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
 import click
 
 from sim.errors import InputError, Message, StalledError
-from terminal import ALONE, AS_JSON, BAD_INPUT, PROGRAM, Answer, ringside
-from terminal.shared.usage import usage_message
+from terminal import BAD_INPUT, PROGRAM, Answer, ringside, usage_message
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """What shells call a program ended by SIGINT or SIGPIPE."""
-AGAIN, SOON = 3.0, 0.02
-"""Seconds after which Ctrl-C is tried again, and after which it is where Python says that it was lost."""
 
 
 def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
     """Run one command; returns the exit status. `alone` lets it limit the memory of this process."""
     try:
-        status = _answered(sys.argv[1:] if argv is None else argv, alone=alone)
+        line = sys.argv[1:] if argv is None else argv
+        status = _printed(ringside.main(list(line), PROGRAM, standalone_mode=False, obj=alone))
         sys.stdout.flush()
-    except click.exceptions.Exit as helped:  # --help has been printed
-        return helped.exit_code
     except click.UsageError as error:
         _tell(str(InputError(usage_message(error))))
         return BAD_INPUT
@@ -49,7 +43,7 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
         place, why = error.filename or Message("what was found"), error.strerror or error
         _tell(str(InputError("file.no_room", file=place, why=why)))
         return BAD_INPUT
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         _tell("stopped")
         return INTERRUPTED
     except Exception as error:
@@ -59,14 +53,11 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
     return status
 
 
-def _answered(argv: Sequence[str], *, alone: bool) -> int:
-    """Run one command and print what it answers; returns its status."""
-    with ringside.make_context(PROGRAM, list(argv)) as context:
-        context.meta[ALONE] = alone
-        answer: Answer = ringside.invoke(context)
-    if context.meta[AS_JSON]:
-        print(json.dumps(answer.data, indent=2, allow_nan=False))
-    elif answer.status == BAD_INPUT:
+def _printed(answer: Answer | int) -> int:
+    """Print what a command answers and return its status; what click answers itself has been printed."""
+    if isinstance(answer, int):
+        return answer
+    if answer.status == BAD_INPUT and not answer.is_json:
         _tell(answer.text)
     elif answer.text:  # a program has said it all already
         print(answer.text)
@@ -111,61 +102,10 @@ def _speak_every_encoding() -> None:
             stream.reconfigure(errors="ringside")
 
 
-def _insist() -> list[int]:
-    """Have Ctrl-C come again until it is heard.
-
-    One that falls into an object's last moments is lost in Python, as one is in what ends every import. Python would
-    write half a page of it before our one line. The list that is returned gets the signals that come.
-    """
-    came: list[int] = []
-    if not hasattr(signal, "setitimer"):
-        return came
-    tell, is_lost = sys.unraisablehook, False
-
-    def interrupt(number: int, _: object) -> None:
-        if is_lost:  # raised in the hook below it would be lost once more
-            signal.setitimer(signal.ITIMER_REAL, SOON)
-            return
-        came.append(number)
-        signal.setitimer(signal.ITIMER_REAL, AGAIN)
-        raise KeyboardInterrupt
-
-    def lost(unraisable: "sys.UnraisableHookArgs") -> None:
-        nonlocal is_lost
-        if unraisable.exc_type is KeyboardInterrupt:
-            is_lost = True
-            signal.setitimer(signal.ITIMER_REAL, SOON)
-            is_lost = False
-        else:
-            tell(unraisable)
-
-    sys.unraisablehook = lost
-    signal.signal(signal.SIGINT, interrupt)
-    signal.signal(signal.SIGALRM, interrupt)
-    return came
-
-
-def _be_quiet() -> None:
-    """Let nothing come again: Python's own last moments may take longer than an interval, and nobody hears there."""
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
 def program() -> int:
     """`main` in a process of its own."""
     _speak_every_encoding()
-    came = _insist()
-    try:
-        return main(alone=True)
-    except Exception:
-        if not came:
-            raise
-        # a library's own compiled module makes an ImportError of what interrupts its import
-        _tell("stopped")
-        return INTERRUPTED
-    finally:
-        _be_quiet()
+    return main(alone=True)
 
 
 if __name__ == "__main__":

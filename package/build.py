@@ -8,6 +8,7 @@ import ast
 import re
 import shutil
 import symtable
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
@@ -155,6 +156,10 @@ def write(root: Path, folder: Path) -> None:
             target.write_text(renaming.renamed(sources[name], name), encoding="utf-8")
         else:
             shutil.copyfile(path, target)
+    sys.path.insert(0, str(root))
+    from package.scripts import write_scripts
+
+    write_scripts(folder / "assets")
 
 
 class Requirements(MetadataHookInterface):

@@ -7,10 +7,13 @@ needs at its top. What several commands share is in `terminal/shared`.
 
 import ast
 import importlib
+import json
 import pkgutil
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -26,18 +29,17 @@ DONE, NO, BAD_INPUT = 0, 1, 2
 """Exit statuses: done; the answer is no (a wrong schedule, a rank nothing reaches); the input cannot be used."""
 AS_JSON = "ringside.json"
 """Where the outermost context keeps whether the answer is to be JSON."""
-ALONE = "ringside.alone"
-"""Where it keeps whether the process is the command's own, and may be limited."""
 LIMITS = "ringside.limits"
 """Where it keeps the limits that were given, as environment variables."""
 
 
 class Answer(NamedTuple):
-    """What a command has to say: the exit status, and the same thing as data and as text."""
+    """What a command has to say: the exit status, and the same thing as data and as text, which may be the data."""
 
     status: int
     data: dict[str, Any]
     text: str
+    is_json: bool = False
 
 
 _NOW = {
@@ -73,21 +75,18 @@ class TerminalCommand(click.Command):
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, but the error for an unknown option shows its value, and no option may be given twice.
+        """Parse as click does, and reject former names of options and options that are given twice.
 
         Raises click.UsageError for an option that takes one value and is given several times.
         """
-        every = list(args)
         try:
             _check_each_once(ctx, self.make_parser(ctx).parse_args(list(args))[2])
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            at = next((i for i, arg in enumerate(every) if arg.startswith(error.option_name)), 0)
-            values = [arg for arg in every[at + 1 : at + 2] if not arg.startswith("-")]
-            if error.option_name in RENAMED:
-                now = RENAMED[error.option_name]
-                raise click.UsageError(f"{error.option_name} is called {now} now: write {now}", ctx) from None
-            raise click.UsageError(f"unrecognized arguments: {' '.join([every[at], *values])}", ctx) from None
+            if error.option_name not in RENAMED:
+                raise
+            now = RENAMED[error.option_name]
+            raise click.UsageError(f"{error.option_name} is called {now} now: write {now}", ctx) from None
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
@@ -96,14 +95,17 @@ class TerminalCommand(click.Command):
         """Call the function within its limits; what `--json` says is for whoever prints the answer."""
         from terminal.shared.limits import GIVEN, environment, watch
 
-        ctx.find_root().meta[AS_JSON] = ctx.params.pop("json")
+        is_json = ctx.find_root().meta[AS_JSON] = ctx.params.pop("json")
         limits = {name: ctx.params.pop(name) for name in GIVEN}
         ctx.find_root().meta[LIMITS] = environment(limits)
         by = watch(PROGRAM, limits, batch=self.batch)
-        if ctx.find_root().meta.get(ALONE):
+        if ctx.find_root().obj:  # the process is the command's own
             limit_memory(by.memory)
         with watched(by), allowing(ctx.params.pop("max_devices")):
-            return super().invoke(ctx)
+            answer: Answer = super().invoke(ctx)
+        if is_json:
+            return answer._replace(text=json.dumps(answer.data, indent=2, allow_nan=False), is_json=True)
+        return answer
 
 
 def _check_each_once(ctx: click.Context, parameters: Iterable[click.Parameter]) -> None:
@@ -131,26 +133,19 @@ class BatchCommand(TerminalCommand):
 class LazyGroup(click.Group):
     """The commands, each imported when it is called: listing them reads no more than their sources."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Every command's name."""
-        return list(commands())
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands = dict.fromkeys(commands())  # type: ignore[assignment]  # names, for lists and suggestions
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of that name, if there is one."""
+        """Return the command of that name, if there is one. Raises click.UsageError for a former name."""
+        if cmd_name in RENAMED:
+            raise click.UsageError(f"{cmd_name} is called {RENAMED[cmd_name]} now: write {RENAMED[cmd_name]}", ctx)
         if cmd_name not in commands():
             return None
         file = commands()[cmd_name]
         entry: click.Command = getattr(importlib.import_module(f"{__name__}.{file}"), file)
         return entry
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """As click does, with this program's error when there is none."""
-        if args[0] in RENAMED:
-            raise click.UsageError(f"{args[0]} is called {RENAMED[args[0]]} now: write {RENAMED[args[0]]}", ctx)
-        if args[0] not in commands():
-            choices = ", ".join(commands())
-            raise click.UsageError(f"argument COMMAND: invalid choice: {args[0]!r} (choose from {choices})", ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Every command with the first line of its docstring."""
@@ -210,6 +205,28 @@ def answers_as_json() -> bool:
     return bool(click.get_current_context().find_root().meta[AS_JSON])
 
 
+def usage_message(error: click.UsageError) -> str:
+    """Return click's sentence about a wrong command line, and where to look it up."""
+    path = error.ctx.command_path if error.ctx else PROGRAM
+    return f"{error.format_message()} See `{path} --help`"
+
+
+def version() -> str:
+    """Return this program's version: of the package, or what a checkout says of itself."""
+    try:
+        return metadata.version("ringside")
+    except metadata.PackageNotFoundError:
+        project = Path(__file__).parents[1] / "pyproject.toml"
+        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        click.echo(f"ringside {version()}")
+        ctx.exit()
+
+
 @click.group(cls=LazyGroup, no_args_is_help=False, subcommand_metavar="COMMAND [ARGS]...")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="the version")
 def ringside() -> None:
     """See and time collective communication on a simulated GPU cluster."""

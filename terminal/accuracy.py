@@ -41,9 +41,12 @@ from ops.measured.layers import (
 )
 from ops.measured.rivals import RIVALS
 from ops.measured.rows import Table
+from ops.measured.steps import PredictedRow, judged, predicted, source_of, sources
+from ops.measured.steps import written as rows_of_steps
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.topology import Topology
+from sim.units import fmt_time
 from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.files import TO_WRITE
 
@@ -63,12 +66,23 @@ Strange = list[tuple[str, str]]
     metavar="FILE.json",
     help="write every row with every model's answer; with --leave-out the calibration",
 )
-def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None) -> Answer:
+@click.option(
+    "--steps",
+    multiple=True,
+    metavar="SOURCE",
+    help="published training steps of this source instead of FILEs; all for every source",
+)
+def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None, steps: tuple[str, ...]) -> Answer:
     """Show the median error by system, number of GPUs, collective and size class, worst first.
 
     Beside it stand NCCL's tuner, a ring of αs and βs, and the cost model of autoparallel. A FILE may be a folder of
-    them.
+    them. With --steps, published training steps: the smallest of a group gives one GPU's speed, from which the
+    others are predicted.
     """
+    if steps:
+        if files or leave_out:
+            raise InputError("accuracy.steps")
+        return _steps(steps, output)
     if not files:
         raise InputError("compare.nothing")
     tables, strange = read_all(files)
@@ -246,3 +260,36 @@ def _pairs(row: dict[str, Any], *names: str) -> str:
     return " ".join(
         f"{_percent(row[f'{name}_below_1MiB']):>8}{_percent(row[f'{name}_from_1MiB']):>8}" for name in names
     )
+
+
+def _steps(names: Sequence[str], output: str | None) -> Answer:
+    """All rows of these sources, `all` for every one. Raises InputError for one that there is not."""
+    chosen = list(dict.fromkeys(name for word in names for name in (sources() if word == "all" else [word])))
+    publications = {name: source_of(name) for name in chosen}
+    rows = [row for name in chosen for row in predicted(name)]
+    if output:
+        write_whole(output, rows_of_steps(rows))
+    scored = judged(rows)
+    outside = [{"source": name, **left} for name, one in publications.items() for left in one.outside]
+    data = {
+        "rows": [{**row._asdict(), "error": None if row.reference else row.error} for row in rows],
+        "sources": {name: {"source": one.source, **scored.get(name, {})} for name, one in publications.items()},
+        "outside": outside,
+    }
+    lines = []
+    for name, one in publications.items():
+        lines += [f"{one.title} ({one.source})", f"  {one.note}"]
+        lines += [_step_line(row) for row in rows if row.source == name]
+        if name in scored:
+            score = scored[name]
+            errors = f"median error {score['median_error']:.1%}, largest {score['largest_error']:.1%}"
+            lines.append(f"  {score['rows']} rows predicted: {errors}")
+        lines += [f"  outside: {left['rows']} rows: {left['what']}: {left['why']}" for left in one.outside]
+    return Answer(DONE, data, "\n".join(lines))
+
+
+def _step_line(row: PredictedRow) -> str:
+    """One row: what is given is not predicted."""
+    error = "given" if row.reference else f"{row.error:+.1%}"
+    stated = f"{row.published:>9,g} {row.unit:13} simulated {row.predicted:>9,.5g}"
+    return f"  {row.group:36} {row.ranks:5} GPUs {stated}  step {fmt_time(row.simulated):>9}  {error:>6}"

@@ -109,7 +109,7 @@ def list_(what: str | None, library: str | None) -> Answer:
             raise InputError("list.library", what=what)
         return _of_library(library)
     if what == "troubles":
-        raise InputError("the list of troubles is called faults now: write list faults")
+        raise InputError("list.renamed", old="troubles", new="faults")
     if what is not None and what not in SECTIONS:
         raise InputError("list.unknown", what=what, choices=SECTIONS)
     sections = {name: SECTIONS[name]() for name in ([what] if what else SECTIONS)}

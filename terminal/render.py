@@ -15,7 +15,7 @@ from terminal.shared.files import TO_WRITE, ending_of
 from terminal.shared.options import RUN, asks, carried_out
 from terminal.shared.progress import Bar
 from terminal.shared.types import LANGUAGE, NUMBER, TIME, WHOLE
-from ui.files import exports
+from ui.export import exports
 
 
 @command(kind=BatchCommand)

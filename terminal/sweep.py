@@ -23,6 +23,13 @@ from terminal.shared.progress import Bar
 @axes
 @click.option("--grid", "file", metavar="FILE.yaml", help="instead: the axes as YAML, a key for each")
 @click.option(
+    "--workload",
+    "workloads",
+    multiple=True,
+    metavar="SPEC",
+    help="a training step, NAME[:key=value,…], see `list workloads`; --set gives values of its parameters; repeatable",
+)
+@click.option(
     "--fault",
     "fault",
     multiple=True,
@@ -37,6 +44,7 @@ from terminal.shared.progress import Bar
 def sweep(
     grid: Grid,
     file: str | None,
+    workloads: tuple[str, ...],
     fault: tuple[str, ...],
     seeds: str,
     output: str,
@@ -47,7 +55,7 @@ def sweep(
     """Run a grid of plans into a Parquet table; started again, it continues."""
     if Path(output).suffix != ".parquet":
         raise InputError("sweep.output", file=output)
-    grid = replace(grid, faults=fault, seeds=split(seeds))
+    grid = replace(grid, workloads=workloads, faults=fault, seeds=split(seeds))
     grid = grid if file is None else _from_file(file, grid)
     done = swept(grid, Path(output), jobs=jobs, dask=dask, again=retry_failed, progress=Bar("cells"))
     data = {

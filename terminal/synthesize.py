@@ -82,13 +82,13 @@ def _facts(result: SearchResult) -> dict[str, Any]:
 
 
 def _ending(path: str) -> str:
-    from ui.files.exports import EXPORTS  # which load what draws
+    from ui.export.exports import EXPORTS  # which load what draws
 
     return ending_of(path, list(EXPORTS))
 
 
 def _write(path: str, result: SearchResult) -> None:
-    from ui.files.exports import render
+    from ui.export.exports import render
 
     best = result.best
     trace = execute(best.topology, best.work, best.size, history=True).trace

@@ -5,8 +5,10 @@ from dataclasses import replace
 import click
 
 from ops.plan import Plan
-from ops.programs.pytorch import run_torch
+from ops.programs.pytorch import run_torch, seats
 from ops.programs.pytorch.gpus import EFFICIENCY, Compute, LayerTimes, roofline
+from ops.programs.pytorch.profile import read_profile
+from ops.programs.result import result_of
 from ops.programs.runtime.steps import training_step
 from ops.training.layers import parse_layers
 from sim.base.files.textfile import Expected, read_text
@@ -50,6 +52,7 @@ from terminal.shared.types import WHOLE
     help="share of compute speed that a collective takes from a GPU; 0 if left out",
 )
 @click.option("--layers", metavar="FILE", help="instead: a table of modules, `name shapes forward backward` per line")
+@click.option("--profile", metavar="FILE", help="instead: what torch.profiler recorded of one GPU, a trace or a table")
 @asks(*MACHINE, machine=False)
 @with_options
 def torchrun(
@@ -62,6 +65,7 @@ def torchrun(
     efficiency: float,
     interference: float,
     layers: str | None,
+    profile: str | None,
     library: str | None,
     algorithms: tuple[str, ...],
     eager: int,
@@ -78,18 +82,24 @@ def torchrun(
     machine = plan.topology()
     if not 0 <= interference < 1:
         raise InputError("option.interference", interference=interference)
-    if layers is not None and gpu is not None:
-        raise InputError("option.layers_or_gpu")
+    sources = {"--gpu": gpu, "--layers": layers, "--profile": profile}
+    flags = [flag for flag, value in sources.items() if value is not None]
+    if len(flags) > 1:
+        raise InputError("option.one_compute", flags=flags)
     compute: Compute | None = roofline(machine, gpu, efficiency)
     if layers is not None:
         compute = LayerTimes(parse_layers(read_text(layers, Expected("a table of layers"))))
+    elif profile is not None:
+        compute = read_profile(profile)
     outcome = run_torch(
         script, machine, per_node, list(args), nodes=nodes, compute=compute, interference=interference, library=library,
         forced=dict(map(forced_algorithm, algorithms)), eager=eager, history=opened is not None, echo=echoes(),
     )  # fmt: skip
+    seated = seats(machine, per_node, nodes)
+    step = training_step(outcome, seated)
     if trace is not None:
-        write_whole(trace, training_step(outcome, machine).to_perfetto())
-    return answer(outcome, opened)
+        write_whole(trace, step.to_perfetto())
+    return answer(outcome, opened, result_of(outcome, step, plan, seated))
 
 
 def _machine(plan: Plan, per_node: int, nodes: int) -> str:

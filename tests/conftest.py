@@ -103,7 +103,7 @@ def pages_look_for_components_once():
 def pages_have_all_their_folds_open():
     """Without a browser nobody can open one."""
     if "streamlit.testing.v1" in sys.modules:
-        from ui.drawer import folds
+        from ui.controls import folds
 
         folds.is_made = wraps(folds.is_made)(lambda _fold, **_: True)
 

@@ -30,10 +30,10 @@ def main(words):
         return 2
     other, *tests = words
     with tempfile.TemporaryDirectory() as folder:
-        listed = ["-r", str(ROOT / "requirements.txt"), *(TOOLS if tests else ())]
+        listed = ["-r", str(ROOT / "requirements-build.txt"), *(TOOLS if tests else ())]
         install = [sys.executable, "-m", "pip", "--python", other, "install", "--quiet", "--target", folder, *listed]
         if subprocess.run(install, check=False, cwd=ROOT).returncode:
-            print(f"tests.other_python: {other} does not get what requirements.txt lists", file=sys.stderr)
+            print(f"tests.other_python: {other} does not get what requirements-build.txt lists", file=sys.stderr)
             return 1
         environment = {**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1", QUIET: "1"}
         failed = sum(not _is_alike(other, line.split(), environment) for line in COMMANDS)

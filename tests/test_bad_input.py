@@ -43,12 +43,17 @@ def ring(*rest: str, size: str = "1MiB", machine: str = "switch:ranks=4") -> tup
 
 COMMANDS = {
     # nothing, or the wrong thing
-    (): "required: COMMAND: see `cli.py --help`",
-    ("fly",): "invalid choice: 'fly'",
+    (): "Missing command. See `cli.py --help`",
+    ("fly",): "No such command 'fly'. See `cli.py --help`",
     ("run",): "a machine must be given once",
     ("run", *SWITCH): "nothing to run is given: name a COLLECTIVE.ALGORITHM, or add --schedule FILE",
-    ("run", "allreduce.ring", "--sise", "1"): "unrecognized arguments: --sise 1",
-    ("run", "allreduce.ring", "--size"): "argument --size: expected one argument",
+    (
+        "run",
+        "allreduce.ring",
+        "--sise",
+        "1",
+    ): "No such option '--sise'. (Did you mean",
+    ("run", "allreduce.ring", "--size"): "Option '--size' requires an argument.",
     ("list", "planets"): "no list of 'planets': choose from collectives, algorithms, machines, faults, formats",
     ("verify", "allreduce.ring"): "can be made for many numbers of ranks: add --ranks 8",
     ("topology",): "add either --machine NAME or the file",

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -321,7 +322,7 @@ def test_ctrl_c_ends_with_one_word(monkeypatch, capsys):
 
     monkeypatch.setitem(SECTIONS, "machines", interrupted)
     assert cli.main(["list", "machines"]) == cli.INTERRUPTED
-    assert capsys.readouterr() == ("", "cli.py: stopped\n")
+    assert capsys.readouterr() == ("", "\ncli.py: stopped\n")
 
 
 def test_a_run_beyond_memory_ends_with_a_sentence():
@@ -336,6 +337,27 @@ def test_help_is_done(capsys):
     assert cli.main(["--help"]) == DONE
     text = capsys.readouterr().out
     assert all(command in text for command in ("list", "run", "verify", "topology"))
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    assert cli.main(["--version"]) == DONE
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert capsys.readouterr().out == f"ringside {project['version']}\n"
+
+
+def test_a_word_that_is_nearly_a_command_is_answered_with_the_command(capsys):
+    assert cli.main(["synthesise"]) == BAD_INPUT
+    assert "Did you mean 'synthesize'?" in capsys.readouterr().err
+
+
+def test_a_shell_completes_commands_and_their_options(monkeypatch, capsys):
+    for words, found in (("cli.py synth", "plain,synthesize"), ("cli.py run --mach", "plain,--machine")):
+        monkeypatch.setenv("_CLI_PY_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+        with pytest.raises(SystemExit):
+            cli.main([])
+        assert capsys.readouterr().out == f"{found}\n"
 
 
 @pytest.mark.parametrize(

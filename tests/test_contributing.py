@@ -41,7 +41,7 @@ for command in commands:
 if address:
     from streamlit.testing.v1 import AppTest
 
-    from ui.drawer import folds
+    from ui.controls import folds
 
     made = folds.is_made
     folds.is_made = lambda *args, **needed: made(*args, **needed) or True  # nobody can open one here

@@ -75,7 +75,7 @@ def test_the_machine_says_how_many_ranks_a_schedule_has(said):
 @pytest.mark.parametrize(
     "argv, message",
     [
-        (["--machine", "ring"], "the following arguments are required: --to"),
+        (["--machine", "ring"], "Missing option '--to'"),
         (["--to", "yaml"], "a machine must be given once"),
         (["--machine", "ring", "--to", "foo"], "--to 'foo' is no format that is written: choose from .*ringside_yaml"),
         (["--machine", "ring", "--to", "nvidia_smi"], "--to 'nvidia_smi' is no format that is written"),

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from sim.base.machine_code.notices import COMPILING
+from ui.player import scripts
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE_BY = runpy.run_path(str(ROOT / "package" / "build.py"))
@@ -104,6 +105,14 @@ def wheel(tmp_path_factory):
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory, wheel):
     return Installed(tmp_path_factory.mktemp("installed"), wheel)
+
+
+def test_the_browser_s_code_is_bundled_when_the_package_is_built(wheel):
+    with zipfile.ZipFile(wheel) as packed:
+        for part in scripts.PARTS:
+            assert packed.read(f"ringside/assets/{scripts.BUILT}/{part}").decode() == scripts.bundled(part)
+        (about,) = (name for name in packed.namelist() if name.endswith("/METADATA"))
+        assert "tree-sitter" not in packed.read(about).decode()
 
 
 @pytest.mark.parametrize(

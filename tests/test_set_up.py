@@ -32,7 +32,7 @@ class Checkout:
         self.folder, self.path, self.log = folder / "checkout", folder / "bin", folder / "log"
         (self.folder / ".ci").mkdir(parents=True)
         self.path.mkdir()
-        for name in ("start", ".ci/venv.sh", "requirements.txt"):
+        for name in ("start", ".ci/venv.sh", "requirements.txt", "requirements-build.txt"):
             shutil.copy(ROOT / name, self.folder / name)
         for tool in ("sh", "cat", "sed", "sha256sum", "cut", "rm", "mkdir", "cp", "touch", "dirname", "id"):
             (self.path / tool).symlink_to(shutil.which(tool))

@@ -14,6 +14,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ops.plan import Plan
 from ops.plan.link import LONGEST, PLACE, from_link, to_link
+from ui.state import become, change, state
+from ui.visit import VisitState
 
 FRAME = ("page", "lang")
 """Words of every page."""
@@ -21,8 +23,6 @@ PLAN = "plan"
 """The word that names a plan too long for a link: this visit remembers it."""
 OLD = "scene"
 """The same word in links of old, which no visit remembers."""
-REMEMBERED = 50
-"""Long plans that a visit remembers."""
 
 
 def is_revisited() -> bool:
@@ -38,12 +38,12 @@ def words() -> dict[str, str]:
 
 def stands_for(what: object) -> None:
     """Take down what the address, as it is, names."""
-    st.session_state.address = what
+    change(VisitState, address=what)
 
 
 def write(named: Mapping[str, str], what: object) -> None:
     """Make the address name something in these words, unless it does so already."""
-    if st.session_state.get("address") == what:
+    if state(VisitState).address == what:
         return
     stands_for(what)
     now = words()
@@ -57,10 +57,7 @@ def words_of(plan: Plan) -> dict[str, str]:
     if length_of(plan) <= LONGEST:
         return to_link(plan)
     name = f"{zlib.crc32(repr(astuple(plan)).encode()):08x}"
-    remembered = st.session_state.setdefault("long_plans", {})
-    remembered[name] = plan
-    for oldest in [*remembered][:-REMEMBERED]:
-        del remembered[oldest]
+    become(state(VisitState).remembering(name, plan))
     return {PLAN: name}
 
 
@@ -76,5 +73,4 @@ def plan_of(named: Mapping[str, str]) -> Plan | None:
     """The plan that words name, None for a long one of another visit. Raises InputError for damaged words."""
     if not {PLAN, OLD} & named.keys():
         return from_link(named)
-    remembered: dict[str, Plan] = st.session_state.get("long_plans", {})
-    return remembered.get(named.get(PLAN, ""))
+    return state(VisitState).long_plans.get(named.get(PLAN, ""))

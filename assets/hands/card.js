@@ -2,8 +2,8 @@
 
 import { make } from "../player/elements.js";
 import { explain } from "../pane/explain.js";
-import { asked, isDragged, offersOn, span } from "./offers.js";
-import { percent } from "../trace/words.js";
+import { Answer } from "./answer.js";
+import { asked, dragOf, isDragged, offersOn } from "./offers.js";
 
 const KEYED = 600; // milliseconds after a slider's last key until what it came to is asked
 
@@ -16,12 +16,14 @@ export function write(parent, lines) {
 export class Card {
   #host;
   #lines = null;
+  #preview;
   #root;
 
-  // `host` has `offers`, what may be asked; `fork(spec)` asks it, in the words of a fault.
-  constructor(parent, host) {
+  // `host` has `offers`, what may be asked; `whatIf.ask(spec, label)` asks it, in the words of a fault or an edit, and
+  // returns why it cannot. `preview` shows what would come of it.
+  constructor(parent, host, preview) {
     this.#root = make("div", "rs-card", parent);
-    this.#host = host;
+    [this.#host, this.#preview] = [host, preview];
   }
 
   // Show what is known about `focus`; without one, nothing. `now` gives the instant; `close` is what × does.
@@ -33,7 +35,7 @@ export class Card {
     this.#lines = null;
     if (!focus) return;
     this.#lines = make("div", "rs-lines", this.#root);
-    this.#offer(focus, timeline, now);
+    this.#offer(focus, timeline, text, now);
     const away = make("button", "rs-away", this.#root, { type: "button", "aria-label": text["player.close"] });
     away.textContent = "×";
     away.addEventListener("click", close);
@@ -47,41 +49,58 @@ export class Card {
     if (this.#lines) write(this.#lines, explain(timeline, text, t, focus));
   }
 
-  // What if something happened to it: a button or a slider for each question.
-  #offer(focus, timeline, now) {
+  // What if something happened to it: a button or a slider for each question, and what comes of one.
+  #offer(focus, timeline, text, now) {
     const row = make("div", "rs-actions", this.#root);
+    const answer = new Answer(this.#root, text);
     for (const offer of offersOn(this.#host.offers, timeline, focus)) {
-      const ask = (share) => this.#host.fork(asked(offer, timeline, focus, now(), share));
-      if (isDragged(offer)) this.#drag(row, offer.text, span(timeline, focus, now()), ask);
+      if (isDragged(offer)) this.#drag(row, offer, answer, { focus, timeline, t: now() });
       else {
         const button = make("button", "rs-button", row, { type: "button" });
         button.textContent = offer.text;
-        button.addEventListener("click", () => ask());
+        button.addEventListener("click", () => this.#ask(asked(offer, timeline, focus, now()), offer.text, answer));
       }
     }
   }
 
-  // Per cent to be dragged; let go, and the run is done again.
-  // Faults multiply, so what is dragged to is told as a share of what is left.
-  #drag(row, words, [least, most], set) {
-    if (most <= least) return;
+  #ask(spec, label, answer) {
+    answer.say(this.#host.whatIf?.ask(spec, label));
+  }
+
+  // Something to be dragged: what comes of it is shown meanwhile, and let go, it is asked.
+  #drag(row, offer, answer, { focus, timeline, t }) {
+    const drag = dragOf(offer, timeline, focus, t);
+    if (!drag) return;
     const label = make("label", "rs-drag", row);
-    label.textContent = `${words} `;
-    const range = { type: "range", min: String(least), max: String(most), step: "1", value: String(most) };
-    const slider = make("input", "", label, range);
+    make("span", "", label).textContent = offer.text;
+    const range = {
+      type: "range",
+      min: String(drag.least),
+      max: String(drag.most),
+      step: "1",
+      value: String(drag.start),
+    };
+    const slider = make("input", "", label, { ...range, "data-drag": drag.key });
     const shown = make("output", "", label);
+    const place = () => Number(slider.value);
+    const spec = () =>
+      place() === drag.start ? "" : asked(offer, timeline, focus, t, { [drag.key]: drag.word(place()) });
     const show = () => {
-      shown.textContent = ` ${percent(slider.value / 100)}`;
+      shown.textContent = drag.shown(place());
+      slider.setAttribute("aria-valuetext", shown.textContent);
     };
     show();
-    slider.addEventListener("input", show);
-    let last = most; // what is let go where it stands already asks nothing more
+    slider.addEventListener("input", () => {
+      show();
+      answer.show(this.#preview.show(spec()));
+    });
+    let last = drag.start; // what is let go where it stands already asks nothing more
     const done = () => {
-      if (Number(slider.value) === last) return;
-      last = Number(slider.value);
-      if (last < most) set(last / most);
+      if (place() === last) return;
+      last = place();
+      if (spec()) this.#ask(spec(), `${offer.text}: ${drag.shown(place())}`, answer);
     };
-    let [rest, waiting] = [0, 0]; // keys move by one per cent each: what they come to is meant
+    let [rest, waiting] = [0, 0]; // keys move by one step each: what they come to is meant
     slider.addEventListener("keydown", () => (rest = KEYED));
     slider.addEventListener("pointerdown", () => (rest = 0));
     slider.addEventListener("change", () => {

@@ -1,5 +1,7 @@
 // What a click may ask of what was chosen: faults that come from Python with what is filled in here in braces.
 
+import { bytesText, percent, rateText, seconds } from "../trace/words.js";
+
 const BRACES = /{(\w+)(?:\*([\d.]+))?}/g;
 const LEAST = 5; // per cent of a bandwidth that can be dragged to
 
@@ -36,7 +38,59 @@ export function between({ on, spec }, { devices }, from, to) {
   return spec.replace(/{(from|to)}/g, (_, end) => ends[end]);
 }
 
-export const isDragged = ({ spec }) => spec.includes("{share}");
+const micro = (time, digits) => `${Number((time * 1e6).toPrecision(digits))}us`;
+const doubled = (place) => 2 ** (place / 10);
+const factor = (place) => Number(doubled(place).toPrecision(3));
+const quiet = { least: -40, most: 40, start: 0 };
+
+// What can be dragged to: from where to where a slider goes and where it starts, the word for one of its places, and what is
+// shown there. A place where it starts asks nothing. Null where there is nothing to drag.
+const DRAGS = {
+  // per cent of a bandwidth: faults multiply, so what is dragged to is told as a share of what is left
+  share: (timeline, focus, t) => {
+    const [least, most] = span(timeline, focus, t);
+    if (most <= least) return null;
+    const word = (place) => Number((place / most).toPrecision(4));
+    return { least, most, start: most, word, shown: (place) => percent(place / 100) };
+  },
+  times: ({ links }, { index }) => ({
+    ...quiet,
+    word: factor,
+    shown: (place) => rateText(links.bandwidth[index] * doubled(place)),
+  }),
+  latency: ({ links }, { index }) => {
+    const of = (place) => links.latency[index] * doubled(place);
+    return of(0) > 0 ? { ...quiet, word: (place) => micro(of(place), 3), shown: (place) => seconds(of(place)) } : null;
+  },
+  late: ({ time }) => {
+    const of = (place) => (time * place) / 100;
+    return {
+      least: 0,
+      most: 100,
+      start: 0,
+      word: (place) => micro(of(place), 3),
+      shown: (place) => seconds(of(place)),
+    };
+  },
+  slower: () => ({ least: 0, most: 40, start: 0, word: factor, shown: (place) => `×${factor(place)}` }),
+  bytes: ({ meta }) => {
+    const least = meta.share ? Math.ceil(1 / meta.share) : 0;
+    const of = (place) => Math.max(least, Number((meta.size * doubled(place)).toPrecision(place ? 3 : 21)));
+    return meta.share
+      ? { ...quiet, word: (place) => Math.round(of(place)), shown: (place) => bytesText(of(place)) }
+      : null;
+  },
+};
+const DRAGGED = /{(share|times|latency|late|slower|bytes)}/;
+
+export const isDragged = ({ spec }) => DRAGGED.test(spec);
+
+// How an offer is dragged, of which `key` is what is filled in; null where it is not.
+export function dragOf({ spec }, timeline, focus, t) {
+  const [, key] = DRAGGED.exec(spec);
+  const drag = DRAGS[key](timeline, focus, t);
+  return drag && { ...drag, key };
+}
 
 // From where to where a share is dragged, in per cent: what a link can carry at t of its own bandwidth is all there is.
 export function span(timeline, { kind, index }, t) {
@@ -44,18 +98,18 @@ export function span(timeline, { kind, index }, t) {
   return [LEAST, Math.round(100 * most)];
 }
 
-const micro = (time, digits) => `${Number((time * 1e6).toPrecision(digits))}us`;
-
 // What an offer asks at t, as `name:key=value,…`; arguments of an instant that has not come, or has passed, are left out.
-export function asked({ spec }, timeline, focus, t, share = 1) {
+// `dragged` has what a slider stands at.
+export function asked({ spec }, timeline, focus, t, dragged = {}) {
   const { devices, links, time } = timeline;
   const { index } = focus;
-  const values =
+  const [src, dst] = [links.src[index], links.dst[index]].map((device) => quoted(devices.name[device] ?? ""));
+  const place =
     focus.kind === "link"
-      ? { src: quoted(devices.name[links.src[index]]), dst: quoted(devices.name[links.dst[index]]) }
-      : { device: quoted(devices.name[index]), rank: devices.rank[index] };
+      ? { src, dst, kind: links.kind[index] }
+      : { device: quoted(devices.name[index] ?? ""), rank: devices.rank[index] };
+  const values = { ...place, ...dragged };
   if (t > 0 && t < time) values.now = micro(t, 6);
-  values.share = Number(share.toPrecision(4));
   const [name, rest = ""] = spec.split(/:(.*)/s);
   const pairs = rest.split(",").map((pair) => {
     let isWhole = true;

@@ -2,7 +2,7 @@
 
 import { dress } from "./dress.js";
 import { make } from "../player/elements.js";
-import mount from "../player/player.js";
+import mount from "../whatif/page.js";
 
 const TRAITS = { t: "time", view: "view" }; // what the player calls them, and what Python does
 

@@ -2,7 +2,6 @@
 
 import { ramp, theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
-import { seconds } from "../trace/words.js";
 import { Card, write } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
 import { choicesOf, found, offerChoices } from "../hands/choices.js";
@@ -14,6 +13,7 @@ import { handle } from "./handling.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
+import { Preview, entitled } from "./preview.js";
 import { said } from "./sentence.js";
 import { Why } from "./why.js";
 
@@ -35,24 +35,27 @@ export class Pane {
   #pictures = null;
   #pinned = null;
   #pointer = [0, 0];
+  #preview;
   #room = null;
   #t = 0;
   #text = {};
   #timeline = null;
   #why;
 
-  // `host` can `seek(t)`, `pause()` and `draw()` all anew, and `fork(spec)` where it has `offers` to ask what if.
+  // `host` can `seek(t)`, `pause()` and `draw()` all anew; its `whatIf` answers where it has `offers` to ask what if.
   constructor(parent, host) {
     this.#host = host;
     this.#elements = elementsOf(document.createDocumentFragment());
     this.#elements.note.style.display = "none";
     this.#beside = new Beside(this.#elements);
-    this.#card = new Card(this.#elements.margin, host);
+    this.#preview = new Preview(this, host);
+    this.#card = new Card(this.#elements.margin, host, this.#preview);
     this.#why = new Why(this.#elements.reasons, host);
     this.#elements.root.ringside = {
       blocks: () => this.#blocks(),
       slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
       loads: () => this.#timeline?.carried(this.#t) ?? [],
+      run: () => this.#timeline,
       seek: (t) => host.seek(t),
     };
     this.#listen();
@@ -74,7 +77,7 @@ export class Pane {
   }
 
   get title() {
-    return this.#elements.title.textContent;
+    return this.#elements.title.firstChild?.textContent ?? "";
   }
 
   get caption() {
@@ -113,7 +116,7 @@ export class Pane {
     });
     const carry = new Carry(canvas, this.#elements.main, {
       view: () => ({ timeline: this.#timeline, offers: this.#host.offers, picture: this.#picture }),
-      ask: (spec) => this.#host.fork(spec),
+      ask: (spec) => this.#host.whatIf?.ask(spec),
     });
     this.#point(canvas, () => this.#picture);
     handle(canvas, {
@@ -149,10 +152,9 @@ export class Pane {
       this.#text = text;
       this.#label();
     }
-    const { title, root } = this.#elements;
-    title.textContent = run.title ?? "";
-    root.classList.toggle("rs-titled", Boolean(run.title));
+    entitled(this.#elements, run, text);
     if (run.id === this.#id) return;
+    this.#preview.show("");
     this.#id = run.id;
     this.#pinned = found(this.#pinned, this.#timeline, timeline);
     this.#hovered = null;
@@ -310,7 +312,11 @@ export class Pane {
       view,
     });
     this.#showTip();
-    if (this.#isFresh) return;
+    this.#paintAround(timeline);
+  }
+
+  #paintAround(timeline) {
+    if (this.#isFresh || this.#preview.isOn) return;
     this.#links.paint(this.#t, this.#why.lit);
     this.#beside.paint(this.#t, this.#text);
     this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
@@ -359,7 +365,9 @@ export class Pane {
 
   // Whether other rows are seen for it.
   #pin(focus) {
+    this.#preview.show("");
     this.#pinned = focus;
+    if (focus) this.#host.whatIf?.prepare();
     const about = { timeline: this.#timeline, text: this.#text, now: () => this.#t, close: () => this.pin(null) };
     this.#card.open(focus, about);
     return this.#links.choose(focus?.kind === "link" ? focus.index : null);
@@ -385,12 +393,5 @@ export class Pane {
   // Whether the run has ended at an instant; one that stalled never does.
   hasEnded(t) {
     return !this.#timeline.meta.stalled && this.#timeline.over(t);
-  }
-
-  // How this run ended, beside the best.
-  ending(best) {
-    const { time } = this.#timeline;
-    const late = best > 0 ? time / best : 1;
-    return late > 1 + 1e-9 ? `${seconds(time)} · ×${Number(late.toPrecision(3))}` : seconds(time);
   }
 }

@@ -11,6 +11,7 @@ const TRANSPORT = ["first", "back", "play", "forward", "last"];
 export class Controls {
   #buttons = {};
   #clock;
+  #ghost;
   #help;
   #helpButton;
   #litButton;
@@ -31,7 +32,9 @@ export class Controls {
     this.root.className = "rs-controls";
     const bar = make("div", "rs-bar rs-transport", this.root);
     for (const name of TRANSPORT) this.#makeButton(name, bar, act[name]);
-    this.#scrub = make("input", "rs-scrub", bar, { type: "range", min: "0", max: String(FINE), step: "1" });
+    const ruler = make("span", "rs-ruler", bar);
+    this.#ghost = make("i", "rs-ghost", ruler, { hidden: "" });
+    this.#scrub = make("input", "rs-scrub", ruler, { type: "range", min: "0", max: String(FINE), step: "1" });
     this.#scrub.addEventListener("input", () => act.scrub(Number(this.#scrub.value) / FINE));
     this.#scrub.addEventListener("change", () => act.tell());
     this.#clock = make("span", "rs-clock", bar);
@@ -123,6 +126,13 @@ export class Controls {
     play.replaceChildren(icon(name));
     entitle(play, words);
     play.title = title;
+  }
+
+  // Mark a share of the run's time, the end of it where it is later; nothing without one.
+  mark(share) {
+    this.#ghost.hidden = share === null;
+    this.#ghost.classList.toggle("rs-later", share > 1);
+    this.#ghost.style.setProperty("--rs-share", String(Math.min(1, share ?? 0)));
   }
 
   // What changes with every frame.

@@ -50,8 +50,8 @@ class Player {
   #changing = false; // several things change, and what comes of it is drawn once
   #calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)");
 
-  // `tell(t, view, place)` tells the page where a person has stopped; `fork(spec)` asks it what if. Both are whoever's
-  // has the player. A guest takes no keys but its own.
+  // `tell(t, view, place)` tells the page where a person has stopped, and is whoever's has the player. A guest takes no
+  // keys but its own.
   constructor(parent, isGuest) {
     this.#parent = parent;
     const acts = this.#acts();
@@ -69,8 +69,9 @@ class Player {
       brush,
     });
     const [seek, pause] = [(t) => this.#seek(t), () => this.#pause()];
-    const fork = (spec) => this.fork(spec);
-    this.#host = { seek, pause, draw, layout, brush, fork, offers: [], told: new Told() };
+    const ghost = (time) => this.#controls.mark(time === null ? null : time / this.#clock.time);
+    const first = () => this.#panes[0];
+    this.#host = { seek, pause, draw, layout, brush, ghost, first, whatIf: null, offers: [], told: new Told() };
     this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
     this.#sight = new Sight(this.#grid, { resized: () => this.#layout(), seen: () => this.#wake() });
     const [act, isSeen] = [(key, target) => this.#keyed(key, target), () => this.#sight.isSeen];
@@ -122,7 +123,6 @@ class Player {
   async load(data) {
     if (this.#text !== data.text) this.#controls.label(data.text);
     this.#text = data.text;
-    this.#host.offers = data.offers ?? [];
     this.#full.frame(Boolean(data.fills));
     this.#seat(this.#panes.length || 1);
     if (data.v !== VERSION) {
@@ -132,8 +132,11 @@ class Player {
     this.#turn += 1;
     const turn = this.#turn;
     const shown = new Map(this.#panes.map(({ id, timeline }) => [id, timeline]));
-    const timelines = await Promise.all(data.runs.map((run) => shown.get(run.id) ?? decode(run.tl)));
-    if (turn === this.#turn) this.#take(data, timelines);
+    const timelines = await Promise.all(data.runs.map((run) => shown.get(run.id) ?? run.timeline ?? decode(run.tl)));
+    if (turn !== this.#turn) return;
+    this.#host.whatIf = data.whatIf ?? null;
+    this.#host.offers = data.whatIf?.offers(data.offers ?? [], timelines[0]) ?? [];
+    this.#take(data, timelines);
   }
 
   // Show runs that are decoded. Panes come with them: one without a run would be an empty place, laid out in vain.
@@ -381,14 +384,13 @@ class Player {
 }
 
 // What Streamlit calls when the player appears and whenever its data changes, and a page of its own once.
-export default function mount({ data, parentElement, setStateValue, setTriggerValue, isGuest = false }) {
+export default function mount({ data, parentElement, setStateValue, isGuest = false }) {
   const root = parentElement.querySelector(".rs-root") ?? parentElement;
   const player = instances.get(root) ?? new Player(root, isGuest);
   instances.set(root, player);
   player.tell = (t, view, place) => {
     for (const [name, value] of Object.entries({ t, view, place })) setStateValue?.(name, value);
   };
-  player.fork = (spec) => setTriggerValue("fork", spec);
   player.load(data);
   return () => {
     player.close();

@@ -1,5 +1,6 @@
 // Several runs on one clock: who has arrived, in the order of arrival.
 
+import { seconds } from "../trace/words.js";
 import { make } from "./elements.js";
 
 export class Standings {
@@ -16,11 +17,17 @@ export class Standings {
       const ended = panes.filter((pane) => pane.hasEnded(t));
       const best = Math.min(...ended.map(({ timeline }) => timeline.time));
       const arrived = ended.toSorted((a, b) => a.timeline.time - b.timeline.time);
-      for (const [k, pane] of arrived.entries()) words.push(`${k + 1}. ${pane.title}: ${pane.ending(best)}`);
+      for (const [k, pane] of arrived.entries()) words.push(`${k + 1}. ${pane.title}: ${ending(pane.timeline, best)}`);
       for (const pane of panes) pane.root.classList.toggle("rs-done", ended.includes(pane));
     }
     const line = words.join("   ");
     if (this.#line.textContent !== line) this.#line.textContent = line;
     this.#line.style.display = several ? "block" : "none";
   }
+}
+
+// How a run ended, beside the best.
+function ending({ time }, best) {
+  const late = best > 0 ? time / best : 1;
+  return late > 1 + 1e-9 ? `${seconds(time)} · ×${Number(late.toPrecision(3))}` : seconds(time);
 }

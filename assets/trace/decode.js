@@ -11,13 +11,19 @@ const ARRAYS = {
   float64: Float64Array,
 };
 
-export async function decode(base64) {
+// The bytes that base64 of zlib stands for.
+export async function inflated(base64) {
   const letters = atob(base64);
   const packed = new Uint8Array(letters.length);
   for (let k = 0; k < letters.length; k += 1) packed[k] = letters.codePointAt(k);
   const { readable, writable } = new DecompressionStream("deflate");
   const writer = writable.getWriter(); // a Blob would be brought here from another process
   const [bytes] = await Promise.all([new Response(readable).arrayBuffer(), writer.write(packed), writer.close()]);
+  return bytes;
+}
+
+export async function decode(base64) {
+  const bytes = await inflated(base64);
   const length = new DataView(bytes).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
   const columns = {};

@@ -2,25 +2,21 @@
 // No DOM in here, and no rule of any collective: captions, sets and counts come finished from Python.
 
 import { Contents } from "./contents.js";
+import { sendsOf } from "./sends.js";
 import { Sets } from "./sets.js";
 import { Stretches } from "./stretches.js";
-import { byEnd, firstFrom, pointAlong, walk } from "./walk.js";
+import { byEnd, firstFrom, linesOf, pointAlong, walk } from "./walk.js";
 
 const REDUCE = 1;
 
 export class Timeline {
-  #changes = new Map();
-  #contents;
-  #critical;
+  // What is found out about this run once.
+  #own = { changes: new Map(), last: { moving: null, loads: null, shares: null } };
   #paths = [];
-  #last = { moving: null, loads: null, shares: null };
-  #sends;
-  #sets;
-  #stretches;
 
   constructor(header, columns) {
-    const { meta, devices, places, links, steps, block_names: blockNames, shape, faults, kinds, why } = header;
-    Object.assign(this, { meta, devices, places, links, steps, blockNames, shape, faults, kinds, why });
+    const { meta, devices, places, links, steps, block_names: blockNames, shape, faults, kinds } = header;
+    Object.assign(this, { header, meta, devices, places, links, steps, blockNames, shape, faults, kinds });
     this.c = columns;
     this.tick = meta.tick;
     this.time = meta.time;
@@ -38,12 +34,16 @@ export class Timeline {
     this.count = meta.full ? columns.src.length : 0;
     this.largestOwn = meta.full ? columns.sizes.reduce((most, size) => Math.max(most, size), 0) : 0; // bytes of a message
     this.largest = this.largestOwn; // and of all that are drawn to one scale
-    this.#sets = new Sets(columns.sets ?? []);
     if (meta.full) this.#index();
   }
 
+  // What its time is made of, or null for one that never ended.
+  get why() {
+    return this.header.why;
+  }
+
   #index() {
-    const { c, count } = this;
+    const { count } = this;
     this.left = new Float64Array(count);
     this.start = new Float64Array(count);
     this.through = new Float64Array(count);
@@ -51,9 +51,23 @@ export class Timeline {
     this.moveStart = new Uint32Array(count + 1);
     this.#indexTimes();
     this.#indexChanges();
-    this.#stretches = new Stretches(this.left, this.end, this.time);
-    this.order = byEnd(c.end);
-    this.#contents = new Contents(c, this.meta.slots, this.order, this.end, this.moveStart);
+    this.#own.stretches = new Stretches(this.left, this.end, this.time);
+  }
+
+  // Transfers as they end.
+  get order() {
+    this.#own.order ??= byEnd(this.c.end);
+    return this.#own.order;
+  }
+
+  // Show what another run of the same schedule shows, but for what is held; that one shows what this one did.
+  exchange(other) {
+    const contents = this.#arrivals;
+    const shown = { ...this };
+    Object.assign(this, other);
+    Object.assign(other, shown);
+    [this.#own, other.#own] = [other.#own, this.#own];
+    [this.#own.contents, other.#own.contents] = [contents, this.#own.contents];
   }
 
   // In as few words as it takes: this is done once per run, before any of it is compiled.
@@ -78,9 +92,9 @@ export class Timeline {
   #indexChanges() {
     const { change = [], change_at: at, change_to: to } = this.c;
     for (let k = 0; k < change.length; k += 1) {
-      const list = this.#changes.get(change[k]) ?? [];
+      const list = this.#own.changes.get(change[k]) ?? [];
       list.push([at[k] * this.tick, to[k]]);
-      this.#changes.set(change[k], list);
+      this.#own.changes.set(change[k], list);
     }
   }
 
@@ -124,9 +138,9 @@ export class Timeline {
   // Transfers between places that are under way.
   moving(t) {
     if (!this.meta.full) return [];
-    if (this.#last.moving?.t === t) return this.#last.moving.rows;
+    if (this.#own.last.moving?.t === t) return this.#own.last.moving.rows;
     const rows = this.#around(t + this.half);
-    this.#last.moving = { t, rows };
+    this.#own.last.moving = { t, rows };
     return rows;
   }
 
@@ -134,7 +148,7 @@ export class Timeline {
   #around(now) {
     const { left, end } = this;
     const { src, dst } = this.c;
-    const listed = this.#last.moving ? this.#stretches.rows(now) : null;
+    const listed = this.#own.last.moving ? this.#own.stretches.rows(now) : null;
     const rows = [];
     for (let k = 0; k < (listed ?? left).length; k += 1) {
       const i = listed ? listed[k] : k;
@@ -146,7 +160,7 @@ export class Timeline {
   // Transfers that are under way at some time of a stretch; null where looking for them is too much, or none are sent.
   between(from, to, most) {
     if (!this.meta.full) return null;
-    const listed = this.#stretches.rows(from, to);
+    const listed = this.#own.stretches.rows(from, to);
     const rows = this.count < listed.length ? this.order : new Set(listed.length > most ? [] : listed);
     if (this.count > most && listed.length > most) return null;
     return Array.from(rows).filter((i) => this.left[i] < to && this.end[i] > from);
@@ -155,7 +169,7 @@ export class Timeline {
   // The stretches in which transfer i flows at one rate: from, to and bytes per second of each.
   flow(i) {
     const [start, through] = [this.start[i], this.through[i]];
-    const list = this.#changes.get(i);
+    const list = this.#own.changes.get(i);
     if (list) return list.map(([at, rate], k) => [at, list[k + 1]?.[0] ?? through, rate]);
     return through > start ? [[start, through, this.bytes(i) / (through - start)]] : [];
   }
@@ -164,7 +178,7 @@ export class Timeline {
   delivered(i, t) {
     if (t >= this.through[i]) return 1;
     if (t <= this.start[i]) return 0;
-    const list = this.#changes.get(i);
+    const list = this.#own.changes.get(i);
     if (!list) return (t - this.start[i]) / (this.through[i] - this.start[i]);
     let bytes = 0;
     for (let k = 0; k < list.length && list[k][0] < t; k += 1) {
@@ -176,7 +190,7 @@ export class Timeline {
   // In bytes per second, now.
   rate(i, t) {
     if (t < this.start[i] || t >= this.through[i]) return 0;
-    const list = this.#changes.get(i);
+    const list = this.#own.changes.get(i);
     if (!list) return this.bytes(i) / (this.through[i] - this.start[i]);
     let rate = 0;
     for (const [at, to] of list) if (at <= t) rate = to;
@@ -199,8 +213,8 @@ export class Timeline {
 
   // The transfers that each waited for the one before, the last of all first.
   critical() {
-    this.#critical ??= new Set((this.c.path ?? []).toReversed());
-    return this.#critical;
+    this.#own.critical ??= new Set((this.c.path ?? []).toReversed());
+    return this.#own.critical;
   }
 
   // Those of them that spent time on a part of the run's.
@@ -237,20 +251,9 @@ export class Timeline {
 
   // The next message that a rank will send and has not begun to, or -1.
   next(rank, t) {
-    this.#sends ??= this.#indexSends();
-    const sends = this.#sends.get(rank) ?? [];
+    this.#own.sends ??= sendsOf(this);
+    const sends = this.#own.sends.get(rank) ?? [];
     return sends[firstFrom(sends.length, (k) => this.left[sends[k]], t + this.half)] ?? -1;
-  }
-
-  #indexSends() {
-    const sends = new Map();
-    const { src } = this.c;
-    for (let i = 0; i < this.count; i += 1) {
-      if (!sends.has(src[i])) sends.set(src[i], []);
-      sends.get(src[i]).push(i);
-    }
-    for (const list of sends.values()) list.sort((a, b) => this.left[a] - this.left[b] || a - b);
-    return sends;
   }
 
   // Faults that delayed a transfer, and for how long.
@@ -296,20 +299,20 @@ export class Timeline {
 
   // The share of that which every link carries now.
   shares(t) {
-    if (this.#last.shares?.t !== t) {
-      const [room, loads, last] = [this.capacities(t), this.loads(t), this.#last.shares];
+    if (this.#own.last.shares?.t !== t) {
+      const [room, loads, last] = [this.capacities(t), this.loads(t), this.#own.last.shares];
       const known = last?.room === room && last.loads === loads ? last.now : null;
-      this.#last.shares = { t, room, loads, now: known ?? loads.map((rate, k) => rate / (room[k] || Infinity)) };
+      this.#own.last.shares = { t, room, loads, now: known ?? loads.map((rate, k) => rate / (room[k] || Infinity)) };
     }
-    return this.#last.shares.now;
+    return this.#own.last.shares.now;
   }
 
   // Bytes per second on every link now: exact from the flows, or the chart's average for very large runs.
   loads(t) {
-    if (this.#last.loads?.t === t) return this.#last.loads.rates;
-    const [now, last] = [this.meta.full ? this.#flowing(t) : this.#average(t), this.#last.loads?.rates];
+    if (this.#own.last.loads?.t === t) return this.#own.last.loads.rates;
+    const [now, last] = [this.meta.full ? this.#flowing(t) : this.#average(t), this.#own.last.loads?.rates];
     const rates = last?.every((rate, k) => rate === now[k]) ? last : now; // the same as long as nothing changes
-    this.#last.loads = { t, rates };
+    this.#own.last.loads = { t, rates };
     return rates;
   }
 
@@ -344,14 +347,19 @@ export class Timeline {
     return Float64Array.from(room, (capacity, k) => (this.c.load[k * bins + bin] / 255) * capacity);
   }
 
+  get #arrivals() {
+    this.#own.contents ??= new Contents(this.c, this.meta.slots, this.order, this.end, this.moveStart);
+    return this.#own.contents;
+  }
+
   // What every place holds at t: blocks and contributor sets, and how many transfers are done; null where that is not sent.
   held(t) {
-    return this.meta.full ? this.#contents.at(t + this.half) : null;
+    return this.meta.full ? this.#arrivals.at(t + this.half) : null;
   }
 
   // See `Contents.landed`.
   landed(from, to, visit) {
-    return this.#contents.landed(from, to, visit);
+    return this.#arrivals.landed(from, to, visit);
   }
 
   blockName(block) {
@@ -368,7 +376,8 @@ export class Timeline {
   }
 
   contributors(set) {
-    return this.meta.named ? this.#sets.of(set) : { count: Math.max(0, set), ranks: "" };
+    this.#own.sets ??= new Sets(this.c.sets ?? []);
+    return this.meta.named ? this.#own.sets.of(set) : { count: Math.max(0, set), ranks: "" };
   }
 
   // What a rank holds, slot by slot.
@@ -383,12 +392,4 @@ export class Timeline {
       return { slot, block: this.blockName(block), number: block, count, ranks };
     });
   }
-}
-
-// The points of lines, from the columns NAME_start, NAME_x and NAME_y.
-export function linesOf(columns, name) {
-  const [start, xs, ys] = ["start", "x", "y"].map((part) => columns[`${name}_${part}`]);
-  return Array.from({ length: start.length - 1 }, (_, line) =>
-    Array.from({ length: start[line + 1] - start[line] }, (__, k) => [xs[start[line] + k], ys[start[line] + k]]),
-  );
 }

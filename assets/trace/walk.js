@@ -52,3 +52,11 @@ export function byEnd(ends) {
   for (let k = 0; k < count; k += 1) order[k] = keys[k] % count;
   return order;
 }
+
+// The points of lines, from the columns NAME_start, NAME_x and NAME_y.
+export function linesOf(columns, name) {
+  const [start, xs, ys] = ["start", "x", "y"].map((part) => columns[`${name}_${part}`]);
+  return Array.from({ length: start.length - 1 }, (_, line) =>
+    Array.from({ length: start[line + 1] - start[line] }, (__, k) => [xs[start[line] + k], ys[start[line] + k]]),
+  );
+}

@@ -1,8 +1,7 @@
 // The algorithm: every rank where the shape of its messages puts it, a line for every pair that talks.
 
 import { Stage } from "../paint/stage.js";
-import { linesOf } from "../trace/timeline.js";
-import { walk } from "../trace/walk.js";
+import { linesOf, walk } from "../trace/walk.js";
 
 const WIDTH = 1.6;
 

@@ -20,6 +20,7 @@ class SpaceTime {
   #drawn = [];
   #places = [];
   #row = [];
+  #shown = null; // the columns of the run on the backdrop
   #surface;
   #turn = -1;
 
@@ -161,8 +162,8 @@ class SpaceTime {
     const { timeline } = this;
     const surface = this.#surface;
     const { context: g, colours } = surface;
-    if (this.#turn !== this.#axis.window.turn) {
-      this.#turn = this.#axis.window.turn;
+    if (this.#turn !== this.#axis.window.turn || this.#shown !== timeline.c) {
+      [this.#turn, this.#shown] = [this.#axis.window.turn, timeline.c];
       this.#paintBackdrop();
     }
     surface.clear();

@@ -8,19 +8,23 @@ from ops.communicators.selection import Selection
 from ops.libraries import CollectiveCall, Decision, Members
 from ops.registry import ALGORITHMS
 from sim.schedule import Schedule
-from sim.schedule.verify import Proof, prove
 from sim.topology import Floats
 
 if TYPE_CHECKING:
+    from ops.run.work import Work
     from sim.engine import Cluster, Event
 
 
 class Prepared(NamedTuple):
-    """A collective of some ranks that may start: what its library decided, and the schedule of that, proved."""
+    """A collective of some ranks that may start: what its library decided, and that as a work, proved."""
 
     decision: Decision
-    schedule: Schedule
-    proof: Proof
+    work: "Work"
+
+    @property
+    def schedule(self) -> Schedule:
+        """All transfers of its ranks."""
+        return self.work.schedule
 
     @property
     def algorithm(self) -> str:
@@ -29,7 +33,9 @@ class Prepared(NamedTuple):
 
     def start(self, cluster: "Cluster", members: Members, units: Floats) -> "Event":
         """Start it now with unit blocks of so many bytes; the event happens at its end, with the trace as value."""
-        return cluster.start(self.schedule, blocks=self._blocks(units), group=members.devices, proof=self.proof)
+        return cluster.start(
+            self.schedule, blocks=self._blocks(units), group=members.devices, proof=self.work.proof(blocks=True)
+        )
 
     def _blocks(self, units: Floats) -> Floats | None:
         """Bytes of every block of the schedule, which may cut each unit block into equal pieces."""
@@ -47,7 +53,7 @@ class Launcher:
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self._prepared: dict[Any, Prepared] = {}
-        self._plans: dict[Any, tuple[Schedule, Proof]] = {}
+        self._works: dict[Any, Work] = {}
 
     def prepare(self, call: CollectiveCall, algorithm: str = "") -> Prepared:
         """What a call comes to, or an algorithm that is taken whatever the library's rule says. Raises InputError."""
@@ -57,18 +63,26 @@ class Launcher:
         )  # fmt: skip
         if key not in self._prepared:
             decision = self.choose(call, algorithm)
-            self._prepared[key] = Prepared(decision, *self._plan(decision, call.n, call.root))
+            self._prepared[key] = prepared = Prepared(decision, self.work(decision, call.n, call.root))
+            prepared.work.proof(blocks=True)
+            prepared.work.remember()
         return self._prepared[key]
 
     def choose(self, call: CollectiveCall, algorithm: str = "") -> Decision:
         """What the library takes, or the algorithm that is taken whatever it says. Raises InputError."""
         return Decision(algorithm) if algorithm else self._selection.choose(call)
 
-    def _plan(self, decision: Decision, n: int, root: int) -> tuple[Schedule, Proof]:
-        """A schedule and its proof, made once: many sizes run the same."""
-        root = root if ALGORITHMS[decision.algorithm].collective.rooted else 0
+    def work(self, decision: Decision, n: int, root: int = 0) -> "Work":
+        """A decision for n ranks, ready to be carried out, made once: many sizes run the same. Raises InputError."""
+        from ops.run.work import Work, registered  # whoever only lists programs need not load the engine
+
+        entry = ALGORITHMS[decision.algorithm]
+        root = root if entry.collective.rooted else 0
         key = decision.algorithm, n, root, tuple(sorted(decision.settings.items())), decision.orders
-        if key not in self._plans:
-            schedule = decision.schedule(n, root)
-            self._plans[key] = schedule, prove(schedule, blocks=True)
-        return self._plans[key]
+        if key not in self._works:
+            self._works[key] = (
+                Work(decision.schedule(n, root), entry.collective, entry, decision.settings)
+                if decision.orders
+                else registered(entry, n, root=root, settings=decision.settings)
+            )
+        return self._works[key]

@@ -40,3 +40,5 @@ class CallRecord:
     size: float
     protocol: str = ""
     """The library's way to send, like NCCL's LL; empty where the library has but one."""
+    counts: str = ""
+    """Bytes of blocks of unequal size, as `--counts` takes them; empty where blocks are equal."""

@@ -10,10 +10,12 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
+from ops.lab.steps import facts_of, hashed, words_of
 from ops.libraries.nccl.layers import expected_error
 from ops.plan import Plan, PreparedRun
 from ops.plan.library_choice import collective_of
 from ops.plan.python_file import python_file
+from ops.plan.training import WorkloadPlan
 from ops.run import Run
 from sim.base.compiled import compiled
 from sim.errors import InputError, StalledError
@@ -22,6 +24,7 @@ from sim.schedule import replay
 from sim.topology import Topology
 
 Row = dict[str, Any]
+Cell = Plan | WorkloadPlan
 
 BUDGET = 1.0
 """Seconds after which a process tells what it has finished; what is killed loses no more than that, or one cell."""
@@ -31,18 +34,22 @@ _ONE = Lock()
 """Threads of one process take turns: they would not be faster together, and share the caches."""
 
 
-def name_of(cell: Plan) -> str:
+def name_of(cell: Cell) -> str:
     """The same for the same run, whatever grid it is in: a hash of all it is made of, the machine's file too.
 
     Tables of every age are continued by these names, so what is hashed stays as it was written first.
     """
+    said = hashed(cell) if isinstance(cell, WorkloadPlan) else _said(cell)
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:20]
+
+
+def _said(cell: Plan) -> list[Any]:
     words = (cell.algorithm, cell.settings, machine_of(cell), cell.ranks, cell.bytes, " + ".join(cell.faults))
     network = [cell.network] if cell.network else []
     more = {key: getattr(cell, key) for key in ("root", "counts", "schedule", "python") if getattr(cell, key)}
     if cell.python:
         more["code"] = _code(cell.python)
-    said = [*words, cell.seed, cell.capture, *network, *([more] if more else [])]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:20]
+    return [*words, cell.seed, cell.capture, *network, *([more] if more else [])]
 
 
 @lru_cache(8)
@@ -64,22 +71,23 @@ def prepare(runs: int) -> None:
         compiled(replay)
 
 
-def row(cell: Plan) -> Row:
+def row(cell: Cell) -> Row:
     """What a cell's run came to, or in `reason` why it could not be. Never raises for a cell that cannot be."""
     try:
-        return _words(cell) | _facts(outcome(cell))
+        facts = facts_of(cell) if isinstance(cell, WorkloadPlan) else _facts(outcome(cell))
+        return _words(cell) | facts
     except (InputError, StalledError) as error:
         return failed(cell, str(error))
     except MemoryError:
         return failed(cell, "it does not fit into memory: use fewer ranks, or an algorithm of fewer transfers")
 
 
-def failed(cell: Plan, reason: str) -> Row:
+def failed(cell: Cell, reason: str) -> Row:
     """The row of a cell that could not be run."""
     return _words(cell) | {"verified": False, "reason": reason}
 
 
-def rows(cells: Sequence[Plan], budget: float = BUDGET) -> list[Row]:
+def rows(cells: Sequence[Cell], budget: float = BUDGET) -> list[Row]:
     """The rows of the first cells, as many as fit into `budget` seconds and one at least."""
     with _ONE:
         prepare(len(cells))
@@ -113,7 +121,9 @@ def _prepared(cell: Plan) -> PreparedRun:
     return cell.prepare(_on(cell))
 
 
-def _words(cell: Plan) -> Row:
+def _words(cell: Cell) -> Row:
+    if isinstance(cell, WorkloadPlan):
+        return {"cell": name_of(cell)} | words_of(cell)
     return {
         "cell": name_of(cell),
         "collective": collective_of(cell.algorithm) or None,

@@ -1,14 +1,16 @@
 """A grid of runs: every algorithm on every machine at every size, and so on, from words or YAML."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
 from ops.formats import schedule_text
 from ops.lab.sources import MOST, Source, algorithms, all_used, combinations, functions, schedules
+from ops.lab.steps import taken, training_steps
 from ops.plan import Plan
 from ops.plan.notation import entries, listed, parse_blocks, size_word
+from ops.plan.training import WorkloadPlan
 from ops.run.budget import expect_cells
 from sim.base.yaml import YamlNode, parse_yaml
 from sim.errors import InputError, Message
@@ -56,6 +58,8 @@ class Grid:
         Bytes of every block, with commas between; they take the place of sizes where blocks may be unequal.
     schedules : mapping
         Texts of schedule files by their names, beside algorithms or instead.
+    workloads : list of str
+        Training steps: specs like `fsdp:model=gpt2`, whose parameters `set` may give values too.
     python : list of str
         Functions `FILE.py:FUNCTION`, which are executed, so that no file of a grid may name them.
     texts : mapping
@@ -74,6 +78,7 @@ class Grid:
     roots: Sequence[str] = ()
     counts: Sequence[str] = ()
     schedules: Mapping[str, str] = field(default_factory=dict)
+    workloads: Sequence[str] = ()
     python: Sequence[str] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
 
@@ -81,14 +86,37 @@ class Grid:
         axes = ((axis.name, len(getattr(self, axis.name))) for axis in fields(self))
         return fmt_object("Grid", "of " + (", ".join(f"{count} {name}" for name, count in axes if count) or "nothing"))
 
+    def steps(self) -> list[WorkloadPlan]:
+        """Every training step once. Raises InputError for an axis that cannot be."""
+        if not self.workloads:
+            return []
+        if self.faults or self.seeds:
+            raise InputError("grid.workload_faults")
+        if not (self.algorithms or self.schedules or self.python):
+            used = taken(self.workloads, self.set)
+            all_used(self.set, used, "vary.no_workload", self.workloads)
+            if self.sizes:
+                raise InputError("grid.workload_sizes")
+        where = [
+            replace(self.on(machine), network=network) for machine in self._machines() for network in self._networks()
+        ]
+        return list(training_steps(self.workloads, self.set, self._ranks(), where))
+
+    def _ranks(self) -> list[int]:
+        return [_whole(text, "ranks", 1) for text in self.ranks] or [0]
+
     def cells(self) -> list[Plan]:
         """Every run once, those that differ in size alone together. Raises InputError for an axis that cannot be."""
-        sources = [*algorithms(self.algorithms, self.set), *schedules(self.schedules), *functions(self.python)]
-        for some, axis, example in ((sources, "algorithms", "allreduce.ring"), (self.machines, "machines", "dgx_a100")):
+        of_steps = taken(self.workloads, self.set)
+        of_runs = {key: values for key, values in self.set.items() if key not in of_steps}
+        of_runs = of_runs if self.algorithms or not self.workloads else {}
+        sources = [*algorithms(self.algorithms, of_runs), *schedules(self.schedules), *functions(self.python)]
+        runs = sources or self.workloads
+        for some, axis, example in ((runs, "algorithms", "allreduce.ring"), (self.machines, "machines", "dgx_a100")):
             if not some:
                 raise InputError("grid.needs", axis=axis, example=example)
         machines, networks, disturbed = list(self._machines()), list(self._networks()), list(self._disturbed())
-        ranks = [_whole(text, "ranks", 1) for text in self.ranks] or [0]
+        ranks = self._ranks()
         carried = self._carried(sources)
         around = len(machines) * len(networks) * len(disturbed)
         count = around * sum(len(words) * (1 if each.brings_ranks else len(ranks)) for each, words in carried)

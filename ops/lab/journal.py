@@ -53,13 +53,15 @@ SCHEMA = pa.schema(
         ("counts", pa.string()),
         ("nccl", pa.string()),
         ("expected_error", pa.float64()),
+        ("exposed_s", pa.float64()),
+        ("peak_memory_bytes", pa.float64()),
     ]
 )
 """Columns of every table; those of single parameters follow as `machine.KEY` and `settings.KEY`.
 
 `network` is empty where a machine has its own, `root` where that is rank 0.
 """
-_LATER = ("network", "root", "counts", "nccl", "expected_error")
+_LATER = ("network", "root", "counts", "nccl", "expected_error", "exposed_s", "peak_memory_bytes")
 """Columns that tables of old do not have."""
 _TEXTS = {"machine": "ringside.machines", "algorithm": "ringside.schedules"}
 """Where a table's metadata has the texts of what a column names that came from files."""

@@ -15,9 +15,8 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ops.lab.cells import Row, failed, rows
+from ops.lab.cells import Cell, Row, failed, rows
 from ops.lab.sent import RemoteCall, send
-from ops.plan import Plan
 from sim.base.compiled import is_on_disk
 from sim.base.machine_code.notices import COLD, say_once
 from sim.base.watch import Watch, always, watching
@@ -50,7 +49,7 @@ class Pool(NamedTuple):
     One that is an InputError says why.
     """
 
-    submit: Callable[[Sequence[Plan]], "Future[list[Row]]"]
+    submit: Callable[[Sequence[Cell]], "Future[list[Row]]"]
     processes: int
     broken: tuple[type[BaseException], ...]
 
@@ -82,7 +81,7 @@ def cores(jobs: int = 0) -> Iterator[Pool]:
         with _deaf_to_interrupts():
             executors = [started()]
 
-    def submit(batch: Sequence[Plan]) -> Future[list[Row]]:
+    def submit(batch: Sequence[Cell]) -> Future[list[Row]]:
         with _deaf_to_interrupts():
             try:
                 return executors[-1].submit(rows, batch)
@@ -197,11 +196,11 @@ def _meet(address: str) -> None:
         aside.submit(asyncio.run, meet()).result()
 
 
-def carried_out(cells: Sequence[Plan], pool: Pool) -> Iterator[list[Row]]:
+def carried_out(cells: Sequence[Cell], pool: Pool) -> Iterator[list[Row]]:
     """Rows as they come, every cell's once; cells whose process died get a second try, alone, after the others."""
     waiting = deque(_batches(cells, pool.processes))
-    running: dict[Future[list[Row]], Sequence[Plan]] = {}
-    suspects: list[Plan] = []
+    running: dict[Future[list[Row]], Sequence[Cell]] = {}
+    suspects: list[Cell] = []
     while waiting or running:
         while waiting and len(running) < pool.processes * AHEAD:
             batch = waiting.popleft()
@@ -223,7 +222,7 @@ def carried_out(cells: Sequence[Plan], pool: Pool) -> Iterator[list[Row]]:
             yield [failed(cell, str(error) if isinstance(error, InputError) else KILLED)]
 
 
-def _batches(cells: Sequence[Plan], processes: int) -> Iterator[Sequence[Plan]]:
+def _batches(cells: Sequence[Cell], processes: int) -> Iterator[Sequence[Cell]]:
     """In order, so that neighbours share their schedule; small enough that every process gets some."""
     size = max(1, min(BATCH, len(cells) // (processes * AHEAD)))
     return (cells[i : i + size] for i in range(0, len(cells), size))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from ops.lab.cells import name_of
+from ops.lab.cells import Cell, name_of
 from ops.lab.grid import Grid
 from ops.lab.journal import DamagedRow, Journal, read_table, texts_of
 from ops.lab.pool import carried_out, cluster, cores
@@ -43,7 +43,7 @@ def sweep(
     `again` repeats cells that failed. Raises InputError for a grid, a table or a cluster that cannot be used; rows
     made until then are kept.
     """
-    cells = grid.cells()
+    cells: list[Cell] = [*grid.steps(), *grid.cells()]
     named = {name_of(cell): cell for cell in cells}
     journal = Journal(table)
     try:

@@ -1,4 +1,4 @@
-"""Texts that come with the project, which links call by name: captures of machines, and schedules of other tools."""
+"""Texts that come with the project: captures and schedules of other tools, which links call by name, and programs."""
 
 from functools import cache
 from pathlib import Path
@@ -7,7 +7,10 @@ from ops.formats import write_schedule
 from ops.registry import ALGORITHMS
 from sim.units import MiB
 
-CAPTURES = Path(__file__).parents[2] / "assets" / "captures"
+ASSETS = Path(__file__).parents[2] / "assets"
+CAPTURES = ASSETS / "captures"
+PROGRAMS = ASSETS / "programs"
+"""Scripts that lessons show, for `mpi` and `torchrun`."""
 
 
 @cache

@@ -80,15 +80,18 @@ def is_training(text: str) -> bool:
 
 def to_yaml(plan: WorkloadPlan) -> str:
     """The plan as a file."""
-    machine = {"machine": plan.machine.machine} | {k: v for k, v in unusual(plan.machine) if k in MACHINE}
-    if plan.machine.capture:
-        machine.pop("machine")
     lines = [f"ringside: {VERSION}", *line_of("workload", plan.workload)]
-    for word, text in machine.items():
+    for word, text in machine_words(plan.machine).items():
         lines += line_of(word, text)
     settings = [f"  {line}" for key, text in plan.settings if text for line in line_of(key, text)]
     lines += ["settings:", *settings] if settings else []
     return "\n".join(lines) + "\n"
+
+
+def machine_words(plan: Plan) -> dict[str, str]:
+    """Return the words that tell a plan's machine, as files have them."""
+    words = {"machine": plan.machine} | {word: text for word, text in unusual(plan) if word in MACHINE}
+    return {word: text for word, text in words.items() if word != "machine" or not plan.capture}
 
 
 def from_yaml(text: str, name: str) -> WorkloadPlan:

@@ -6,8 +6,9 @@ from functools import lru_cache, wraps
 from typing import Annotated, Any, TypeVar
 
 from ops.backends import AUTO, BACKENDS, SHAPES
-from ops.training.folded import Replicas, WorldOptions, folded_world
-from ops.training.world import World
+from ops.training.standins.folded import Replicas, folded_world
+from ops.training.standins.uniform import MOST_RANKS, UniformWorld
+from ops.training.world import World, WorldOptions, ranks_at_work
 from sim.parameters import Choice, spread
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, networked
@@ -55,8 +56,14 @@ def world_of(
     transport: BackendChoice,
     interference: float = 0.0,
     alike: Replicas | None = None,
+    *,
+    variation: float = 0.0,
+    uniform: bool = False,
 ) -> World:
-    """So many ranks of a machine that communicate so; one for all that are `alike`, where the machine agrees."""
+    """So many ranks of a machine that communicate so; one for all that are `alike`, where the machine agrees.
+
+    In a `uniform` step all ranks do the same and call only collectives of all: where they are many, one is simulated.
+    """
     costs = BACKENDS[transport.backend]
     if transport.shape and costs.forced:
         first = SHAPES[transport.shape]
@@ -66,7 +73,9 @@ def world_of(
         names = costs.forced
     forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in names}
     machine = burdened(topology, costs.overhead, costs.gamma)
-    options = WorldOptions(costs.library, forced, transport.shape, costs.launch, interference)
+    options = WorldOptions(costs.library, forced, transport.shape, costs.launch, interference, variation)
+    if uniform and ranks_at_work(machine, ranks) > MOST_RANKS:
+        return UniformWorld(machine, ranks, options)
     folded = folded_world(machine, ranks, options, alike) if alike is not None else None
     return folded or World(machine, ranks, **options._asdict())
 

@@ -22,6 +22,10 @@ class Layer(NamedTuple):
     forward: float
     backward: float
     activation: float = 0.0
+    input: float = 0.0
+    """Bytes of what it is given, from which its activations can be computed again."""
+    buffers: tuple[tuple[int, ...], ...] = ()
+    """Shapes of tensors that are no parameters: running means and variances."""
 
     @property
     def parameters(self) -> int:

@@ -1,5 +1,6 @@
 """The training loop of data parallelism: forward, backward with buckets leaving on the way, update."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ class TrainingPlan:
     stale: int = 0
     slow: float = 1.0
     interference: float = 0.0
+    contention: float = 0.0
+    """By which share compressing takes longer beside a backward pass, as both want the GPU."""
     search: float = 0.0
     """Seconds of looking for unused parameters after every forward pass."""
     bitmap: int = 0
@@ -37,6 +40,10 @@ class TrainingPlan:
     """Seconds a gradient's copy into its bucket, or out of it, takes to launch."""
     view: bool = True
     """Do gradients live in their buckets?"""
+    buffers: bool = False
+    """Does rank 0 send everybody its buffers before a forward pass?"""
+    variation: float = 0.0
+    """Standard deviation of the GPUs' speeds."""
     update: float = 0.0
     state: float = 8.0
     """Bytes of the optimizer per parameter."""
@@ -64,7 +71,9 @@ def carry_out(topology: Topology, ranks: int, plan: TrainingPlan) -> TrainingSte
 def _steps(
     topology: Topology, ranks: int, plan: TrainingPlan, count: int, period: float = 0.0
 ) -> tuple[World, "BucketedSteps"]:
-    world = world_of(topology, ranks, plan.transport, plan.interference)
+    world = world_of(
+        topology, ranks, plan.transport, plan.interference, variation=plan.variation, uniform=plan.slow == 1
+    )
     loop = BucketedSteps(world, plan, count, period)
     world.run(loop.rank)
     return world, loop
@@ -81,6 +90,8 @@ class BucketedSteps:
         self.longest = world.ranks - 1 if plan.slow > 1 else 0
         self.encoded = [plan.codec.encode(bucket.tensors) for bucket in plan.buckets]
         self.works: dict[tuple[int, int], list[Event]] = {}
+        self.going_back: set[int] = set()
+        """Ranks whose backward pass is under way."""
 
     def rank(self, rank: int) -> Process:
         """One rank's life."""
@@ -88,12 +99,14 @@ class BucketedSteps:
         width = plan.codec.width
         parameters = sum(layer.parameters for layer in plan.layers)
         world.hold(rank, "parameters", parameters * width)
-        world.hold(rank, "gradients", parameters * width * (plan.stale + (1 if plan.view or world.ranks < 2 else 2)))
+        world.hold(rank, "gradients", parameters * width * (plan.stale + (1 if plan.view else 2)))
         world.hold(rank, "optimizer", parameters * plan.state)
         for step in range(self.steps):
             if rank == self.longest:
                 self.begins[step] = world.env.now
             for micro in range(plan.accumulate):
+                if plan.buffers and not micro:
+                    yield from self.receive_buffers(rank)
                 yield from self.forward(rank)
                 yield from self.backward(rank, step, exchange=micro == plan.accumulate - 1)
             for work in self.works.pop((rank, step - plan.stale), []):
@@ -112,16 +125,24 @@ class BucketedSteps:
         return (self.end - self.begins[-1 - self.plan.stale]) / (self.plan.stale + 1)
 
     def pace(self, rank: int) -> float:
-        """How many times longer this rank computes."""
+        """How many times longer this rank computes than a GPU of the mean speed."""
         return self.plan.slow if rank == self.world.ranks - 1 else 1.0
+
+    def receive_buffers(self, rank: int) -> Process:
+        """Rank 0's running means and variances for everybody, in one broadcast, each copied to its place."""
+        tensors = [shape for layer in self.plan.layers for shape in layer.buffers]
+        size = 4.0 * sum(map(math.prod, tensors))
+        yield self.world.everyone.post(rank, "broadcast", size, "buffers")
+        yield from self.world.compute(rank, self.plan.copy * len(tensors), "copy buffers")
 
     def forward(self, rank: int) -> Process:
         """All layers, their activations kept."""
         world, layers = self.world, self.plan.layers
         yield from world.compute(rank, sum(layer.forward for layer in layers) * self.pace(rank), "forward")
-        start = world.env.now - sum(layer.forward for layer in layers) * self.pace(rank)
+        pace = self.pace(rank) * world.slowness[rank]
+        start = world.env.now - sum(layer.forward for layer in layers) * pace
         for layer in layers:
-            start += layer.forward * self.pace(rank)
+            start += layer.forward * pace
             world.hold(rank, "activations", layer.activation, at=start)
         yield from world.compute(rank, self.plan.search, "look for unused parameters")
 
@@ -131,11 +152,14 @@ class BucketedSteps:
         done = len(plan.layers)
         waiting: list[tuple[Bucket, Encoded]] = []
         works = self.works[rank, step] = []
-        exchange = exchange and world.ranks > 1
+        self.going_back.add(rank)
+        exchange = exchange and (world.ranks > 1 or not plan.view)
         for bucket, encoded in zip(plan.buckets, self.encoded, strict=True):
             layer = min(done, bucket.layer)
             yield from self.layers_back(rank, layer, done)
             done = layer
+            if not done:
+                self.going_back.discard(rank)
             if exchange:
                 if not plan.view:
                     yield from world.compute(rank, plan.copy * len(bucket.tensors), f"copy into {bucket.name}")
@@ -143,6 +167,7 @@ class BucketedSteps:
             if exchange and plan.overlap:
                 works += yield from self.send(rank, *waiting.pop())
         yield from self.layers_back(rank, 0, done)
+        self.going_back.discard(rank)
         for bucket, encoded in waiting:
             works += yield from self.send(rank, bucket, encoded)
         if exchange and plan.bitmap:
@@ -160,25 +185,30 @@ class BucketedSteps:
         at = self.world.env.now
         for layer in layers:
             self.world.hold(rank, "activations", -layer.activation, at=at)
-            at -= layer.backward * self.pace(rank)
+            at -= layer.backward * self.pace(rank) * self.world.slowness[rank]
 
     def send(self, rank: int, bucket: Bucket, encoded: Encoded) -> Process:
         """Encode a bucket, start its first collective, and leave the rest to a process; returns what to wait for."""
         first, *rest = encoded.phases
-        yield from self.world.compute(rank, first.seconds, f"encode {bucket.name}")
+        yield from self.coding(rank, first.seconds, f"encode {bucket.name}")
         event = self.world.everyone.post(rank, first.collective, first.size, bucket.name)
         if not rest and not encoded.decode and self.plan.view:
             return [event]
         return [self.world.env.process(self.finish(rank, bucket, encoded, event))]
+
+    def coding(self, rank: int, seconds: float, name: str) -> Process:
+        """Encode or decode, which takes longer beside the backward pass."""
+        beside = rank in self.going_back
+        yield from self.world.compute(rank, seconds * (1 + self.plan.contention * beside), name)
 
     def finish(self, rank: int, bucket: Bucket, encoded: Encoded, event: "Event") -> Process:
         """What follows a bucket's first collective."""
         world = self.world
         for phase in encoded.phases[1:]:
             yield event
-            yield from world.compute(rank, phase.seconds, f"encode {bucket.name}")
+            yield from self.coding(rank, phase.seconds, f"encode {bucket.name}")
             event = world.everyone.post(rank, phase.collective, phase.size, bucket.name)
         yield event
-        yield from world.compute(rank, encoded.decode, f"decode {bucket.name}")
+        yield from self.coding(rank, encoded.decode, f"decode {bucket.name}")
         if not self.plan.view:
             yield from world.compute(rank, self.plan.copy * len(bucket.tensors), f"copy out of {bucket.name}")

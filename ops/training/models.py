@@ -16,12 +16,14 @@ V100_HALF = 7.85
 
 
 class Part(NamedTuple):
-    """One layer before it meets a GPU: `operations` forward and `activation` bytes per sample."""
+    """One layer before it meets a GPU: `operations` forward, `activation` and `input` bytes per sample."""
 
     name: str
     tensors: tuple[tuple[int, ...], ...]
     operations: float
     activation: float
+    input: float = 0.0
+    buffers: tuple[tuple[int, ...], ...] = ()
 
 
 class Model(NamedTuple):
@@ -37,8 +39,9 @@ class Model(NamedTuple):
 def _convolution(name: str, inputs: int, outputs: int, kernel: int, side: int, groups: int = 1) -> Part:
     """A convolution with batch norm; `side` is that of its output. Both keep their output for backward, in float32."""
     weights = (outputs, inputs // groups, kernel, kernel)
-    pixels = side * side
-    return Part(name, (weights, (outputs,), (outputs,)), 2.0 * math.prod(weights) * pixels, 8.0 * outputs * pixels)
+    pixels, norm = side * side, (outputs,)
+    kept, running = 8.0 * outputs * pixels, (norm, norm, ())
+    return Part(name, (weights, norm, norm), 2.0 * math.prod(weights) * pixels, kept, buffers=running)
 
 
 def _linear(name: str, inputs: int, outputs: int) -> Part:
@@ -81,33 +84,53 @@ def vgg16() -> list[Part]:
     return [*parts, _linear("fc6", 25088, 4096), _linear("fc7", 4096, 4096), _linear("fc8", 4096, 1000)]
 
 
-def transformer(depth: int, hidden: int, heads: int, length: int) -> list[Part]:
+def transformer(depth: int, hidden: int, heads: int, length: int, width: int = 4) -> list[Part]:
     """Blocks of attention and feed-forward, four times as wide inside; a sample is `length` tokens.
 
-    Activations after Korthikanti et al. 2022, "Reducing Activation Recomputation", section 4.1, in float32.
+    Activations after Korthikanti et al. 2022, "Reducing Activation Recomputation", section 4.1, in numbers of `width`
+    bytes; without `heads` the scores are not kept, as fused attention does.
     """
     h, s = hidden, length
     vectors = ((h,), (h,))
     attention = ((3 * h, h), (3 * h,), (h, h), (h,), *vectors)
     forward = ((4 * h, h), (4 * h,), (h, 4 * h), (h,), *vectors)
-    kept_attention, kept_forward = 2.0 * s * (13 * h + 5 * heads * s), 2.0 * s * 21 * h
+    half = width / 2.0
+    kept_attention, kept_forward, tokens = half * s * (13 * h + 5 * heads * s), half * s * 21 * h, float(width * s * h)
     return [
         part
         for k in range(depth)
         for part in (
-            Part(f"block{k}.attention", attention, 8.0 * s * h * h + 4.0 * s * s * h, kept_attention),
-            Part(f"block{k}.mlp", forward, 16.0 * s * h * h, kept_forward),
+            Part(f"block{k}.attention", attention, 8.0 * s * h * h + 4.0 * s * s * h, kept_attention, tokens),
+            Part(f"block{k}.mlp", forward, 16.0 * s * h * h, kept_forward, tokens),
         )
     ]
 
 
-def gpt2(depth: int = 12, hidden: int = 768, heads: int = 12, length: int = 1024, words: int = 50257) -> list[Part]:
+def gpt2(
+    depth: int = 12, hidden: int = 768, heads: int = 12, length: int = 1024, words: int = 50257, width: int = 4
+) -> list[Part]:
     """GPT-2 (Radford et al. 2019): learned positions, the output tied to the word embedding."""
     embedding = Part(
         "embedding", ((words, hidden), (length, hidden)), 2.0 * length * words * hidden, 4.0 * length * hidden
     )
-    blocks = transformer(depth, hidden, heads, length)
+    blocks = transformer(depth, hidden, heads, length, width)
     return [embedding, *blocks, Part("final_norm", ((hidden,), (hidden,)), 0.0, 4.0 * length * hidden)]
+
+
+def llama(depth: int, hidden: int, inner: int, keys: int, length: int = 8192, words: int = 128256) -> list[Part]:
+    """Llama 3 (Grattafiori et al. 2024, table 3): `keys` wide keys and values, gated feed-forward `inner` wide."""
+    h, s = hidden, length
+    attention = ((h, h), (2 * keys, h), (h, h), (h,))
+    forward = ((2 * inner, h), (h, inner), (h,))
+    tokens = 2.0 * s * h
+    parts = [Part("embedding", ((words, h),), 0.0, tokens)]
+    for k in range(depth):
+        scores, weights = 4.0 * s * s * h, 2.0 * s * h * (2 * h + 2 * keys)
+        parts += [
+            Part(f"block{k}.attention", attention, weights + scores, 13.0 * s * h, tokens),
+            Part(f"block{k}.mlp", forward, 6.0 * s * h * inner, 4.0 * s * h + 6.0 * s * inner, tokens),
+        ]
+    return [*parts, Part("output", ((words, h), (h,)), 2.0 * s * words * h, tokens, tokens)]
 
 
 def bert(depth: int = 24, hidden: int = 1024, heads: int = 16, length: int = 128, words: int = 30522) -> list[Part]:
@@ -131,6 +154,21 @@ def _timed(title: str, parts: Callable[[], list[Part]], seconds: float) -> Model
     return Model(title, parts, 32, _measured(parts, 32, seconds), V100_DDP)
 
 
+MPT = {
+    "125m": (12, 768, 24, 345.0), "350m": (24, 1024, 18, 345.0), "760m": (24, 1536, 24, 345.0),
+    "1b": (24, 2048, 14, 413.0), "3b": (32, 2560, 6, 418.0), "7b": (32, 4096, 6, 459.0),
+    "13b": (40, 5120, 2, 393.0), "30b": (48, 7168, 3, 377.0), "70b": (80, 8192, 8, 421.0),
+}  # fmt: skip
+"""Blocks, width, micro-batch, and TFLOP/s of one of the fewest H100 that are published."""
+FOUNDRY = "H100, bfloat16, FSDP: mosaicml/llm-foundry scripts/train/benchmarking/README.md"
+H100_TITAN, TITAN = 390.0, "8 H100, compiled: pytorch/torchtitan benchmarks/llama3_h100_202412_torchtitan.md"
+
+
+def _mpt(name: str, depth: int, hidden: int, batch: int, tflops: float) -> Model:
+    """MPT (MosaicML 2023): GPT-2's shapes, 2,048 tokens, fused attention in bfloat16."""
+    return Model(f"MPT {name}", lambda: gpt2(depth, hidden, 0, 2048, 50368, 2), batch, tflops, FOUNDRY)
+
+
 MODELS: dict[str, Model] = {
     "resnet50": _timed("ResNet-50", lambda: resnet((3, 4, 6, 3)), 0.097),
     "resnet101": _timed("ResNet-101", lambda: resnet((3, 4, 23, 3)), 0.162),
@@ -140,6 +178,10 @@ MODELS: dict[str, Model] = {
     "bert_large": Model("BERT-large", bert, 8, V100_HALF, HALF),
     "gpt2": Model("GPT-2", gpt2, 4, V100_HALF, HALF),
     "gpt2_xl": Model("GPT-2 XL", lambda: gpt2(48, 1600, 25), 1, V100_HALF, HALF),
+    **{f"mpt_{name}": _mpt(name, *row) for name, row in MPT.items()},
+    "llama3_8b": Model("Llama 3 8B", lambda: llama(32, 4096, 14336, 1024), 2, H100_TITAN, TITAN),
+    "llama3_70b": Model("Llama 3 70B", lambda: llama(80, 8192, 28672, 1024), 1, H100_TITAN, TITAN),
+    "llama3_405b": Model("Llama 3 405B", lambda: llama(126, 16384, 53248, 1024), 1, H100_TITAN, TITAN),
 }
 """Presets by the word a person types."""
 
@@ -153,4 +195,7 @@ def layers_of(model: str, layers: str, batch: int, tflops: float) -> list[Layer]
     if rate <= 0:
         raise InputError("training.tflops", tflops=tflops)
     parts = [part._replace(operations=part.operations * samples / rate) for part in preset.parts()]
-    return [Layer(p.name, p.tensors, p.operations, 2 * p.operations, p.activation * samples) for p in parts]
+    return [
+        Layer(p.name, p.tensors, p.operations, 2 * p.operations, p.activation * samples, p.input * samples, p.buffers)
+        for p in parts
+    ]

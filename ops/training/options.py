@@ -13,7 +13,7 @@ from sim.units import GBps
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2}
+WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2, "float8": 1}
 """Bytes of a number by type."""
 V100_MEMORY = 900 * GBps
 """HBM2 of a V100 (NVIDIA V100 datasheet)."""
@@ -25,6 +25,10 @@ Batch = Annotated[int, Bounds(0, 1 << 20)]
 """Samples per rank; 0 stands for the preset's own."""
 State = Annotated[int, Bounds(0, 64)]
 """Bytes of the optimizer per parameter."""
+Variation = Annotated[float, Bounds(0.0, 0.2)]
+"""Standard deviation of the GPUs' speeds, as a share of their mean."""
+SAME = "same"
+"""Numbers that travel are those that compute."""
 Type = Annotated[str, Choice(tuple(WIDTHS))]
 
 

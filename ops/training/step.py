@@ -298,10 +298,29 @@ class TrainingStep:
                 chrome.track(rank, number, lane)
             for time, total in zip(*self.memory[rank], strict=True):
                 chrome.counter(rank, "memory", nanoseconds(time), "bytes", total)
-        for span in self.spans:
-            start, end = nanoseconds(span.start), nanoseconds(span.end)
-            chrome.slice(span.rank, lanes[span.lane], span.name, span.lane, start, end)
+        rows = _rows(self.spans)
+        more = {(span.rank, span.lane, row): None for span, row in zip(self.spans, rows, strict=True) if row}
+        for rank, lane, row in more:
+            chrome.track(rank, lanes[lane] + row * len(LANES), f"{lane} {row + 1}")
+        for span, row in zip(self.spans, rows, strict=True):
+            track, start, end = lanes[span.lane] + row * len(LANES), nanoseconds(span.start), nanoseconds(span.end)
+            chrome.slice(span.rank, track, span.name, span.lane, start, end)
         return chrome.to_json()
+
+
+def _rows(spans: list[Span]) -> list[int]:
+    """Return a row for every span, so that spans of one row of a rank's lane follow each other.
+
+    >>> _rows([Span(0, COMM, 0, 2, "a"), Span(0, COMM, 1, 3, "b"), Span(0, COMM, 2, 3, "c")])
+    [0, 1, 0]
+    """
+    ends: dict[tuple[int, str], list[float]] = {}
+    rows = [0] * len(spans)
+    for k in sorted(range(len(spans)), key=lambda k: spans[k].start):
+        span, lane = spans[k], ends.setdefault((spans[k].rank, spans[k].lane), [])
+        rows[k] = next((row for row, end in enumerate(lane) if end <= span.start), len(lane))
+        lane[rows[k] : rows[k] + 1] = [span.end]
+    return rows
 
 
 def _joined(intervals: list[Interval]) -> list[Interval]:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,36 @@ def ranks_at_work(topology: Topology, ranks: int) -> int:
     return count
 
 
+class WorldOptions(NamedTuple):
+    """What a `World` takes beside its machine and ranks."""
+
+    library: str
+    forced: "dict[str, Forced]"
+    shape: str
+    launch: float
+    interference: float
+    variation: float = 0.0
+
+
+def slowness(place: int, n: int, variation: float) -> float:
+    """How many times longer the GPU at a place of n computes where the first is fastest, the last slowest.
+
+    Speeds are normal, each at the mean of its place among n (Blom 1958), `variation` their standard deviation.
+
+    >>> [round(slowness(place, 3, 0.1), 3) for place in range(3)], slowness(0, 1, 0.1)
+    ([0.924, 1.0, 1.089], 1.0)
+    """
+    if not variation:
+        return 1.0
+    return 1 / (1 - variation * NormalDist().inv_cdf((place + 0.625) / (n + 0.25)))
+
+
+def check_group(n: int) -> None:
+    """Raise InputError for more ranks than a collective is written out for."""
+    if n > LARGEST_GROUP:
+        raise InputError("training.group_too_large", n=n, most=LARGEST_GROUP)
+
+
 class World:
     """So many ranks of a machine, each with one GPU that does one thing at a time.
 
@@ -60,6 +91,8 @@ class World:
     interference : float
         Share of its speed that a GPU lacks for compute while it takes part in a collective, whose kernels need
         processors and memory too, 0 to 1.
+    variation : float
+        Standard deviation of the GPUs' speeds, as a share; the last rank has the slowest.
     cluster : Cluster
         The world they are in; a new one unless given.
     players : list of int
@@ -81,6 +114,7 @@ class World:
         shape: str = "",
         launch: float = 0.0,
         interference: float = 0.0,
+        variation: float = 0.0,
         cluster: "Cluster | None" = None,
         players: Sequence[int] = (),
     ) -> None:
@@ -98,8 +132,9 @@ class World:
         self.link_bytes: Floats = np.zeros(len(self.cluster.topology.links))
         self.transfers = self.posted = 0
         self.players = tuple(players) or range(self.ranks)
+        self.slowness = {rank: slowness(rank, self.ranks, variation) for rank in self.players}
         self._gpus = {rank: self.cluster.lock() for rank in self.players}
-        self._pairs: dict[tuple[int, int], Stream] = {}
+        self._pairs: dict[tuple[int, int, str], Stream] = {}
         self._moving = dict.fromkeys(self.players, 0)
         self._changed: dict[int, Event] = {rank: self.env.event() for rank in self.players}
 
@@ -109,20 +144,21 @@ class World:
     @cached_property
     def everyone(self) -> "Stream":
         """All ranks."""
-        return Stream(self, range(self.ranks))
+        return self.group(range(self.ranks))
 
-    def pair(self, src: int, dst: int) -> "Stream":
-        """The two ends of messages from one rank to another, which follow each other."""
-        if (src, dst) not in self._pairs:
-            self._pairs[src, dst] = Stream(self, (src, dst), patient=True)
-        return self._pairs[src, dst]
+    def pair(self, src: int, dst: int, lane: str = "") -> "Stream":
+        """The two ends of messages from one rank to another, which follow each other in one lane."""
+        key = src, dst, lane
+        if key not in self._pairs:
+            self._pairs[key] = Stream(self, (src, dst), patient=True)
+        return self._pairs[key]
 
-    def message(self, rank: int, src: int, dst: int, size: float, name: str) -> "Event":
+    def message(self, rank: int, src: int, dst: int, size: float, name: str, *, lane: str = "") -> "Event":
         """One end's part in a message from `src` to `dst`; the event happens when it has arrived.
 
         Neither end is held up until it waits for the event, so no waiting is noted.
         """
-        group = self.pair(src, dst)
+        group = self.pair(src, dst, lane)
         return group.post(rank, "broadcast", size, name, algorithm="broadcast.linear")
 
     def group(self, ranks: Sequence[int]) -> "Stream":
@@ -136,7 +172,7 @@ class World:
         with self._gpus[rank].request() as turn:
             if not turn.triggered:
                 yield turn
-            yield from self._work(rank, seconds, name)
+            yield from self._work(rank, seconds * self.slowness[rank], name)
 
     def _work(self, rank: int, seconds: float, name: str) -> Process:
         start = self.env.now
@@ -222,8 +258,7 @@ class World:
 
     def prepare(self, call: CollectiveCall, algorithm: str) -> Prepared:
         """What a call comes to. Raises InputError where the step grows too large to simulate."""
-        if call.n > LARGEST_GROUP:
-            raise InputError("training.group_too_large", n=call.n, most=LARGEST_GROUP)
+        check_group(call.n)
         prepared = self.launcher.prepare(call, algorithm)
         self.expect(prepared.schedule.transfers)
         return prepared

@@ -8,7 +8,7 @@ from ops.training.backends import BackendChoice, communicates
 from ops.training.buckets import FIRST_BUCKET, Bucket, buckets_of
 from ops.training.compression import COMPRESSIONS, Codec
 from ops.training.loop import TrainingPlan, carry_out
-from ops.training.options import V100_MEMORY, Ranks, State, TrainedModel, check, trains
+from ops.training.options import V100_MEMORY, Ranks, State, TrainedModel, Variation, check, trains
 from ops.training.step import TrainingStep
 from ops.workloads import workload
 from sim.parameters import Bounds, Choice
@@ -38,8 +38,11 @@ def ddp(
     compression: Annotated[str, Choice(COMPRESSIONS)] = "none",
     powersgd_rank: Annotated[int, Bounds(1, 1024)] = 4,
     topk_share: float = 0.01,
+    contention: float = 0.0,
     stale: Annotated[int, Bounds(0, 16)] = 0,
+    broadcast_buffers: bool = False,
     slow: float = 1.0,
+    variation: Variation = 0.0,
     interference: float = 0.0,
     update: Time = 0.0,
     state: State = 8,
@@ -53,12 +56,16 @@ def ddp(
     0 stands for the preset's own. `accumulate` passes go without exchange (`no_sync`) but for the last. `graph`:
     `unused` looks for unused parameters (`search` seconds per tensor) and sums a map of them, in buckets of the
     first order; `static` knows them. Without `bucket_view` every gradient is copied into its bucket and back (`copy`
-    seconds each to launch). `topk_share` of the values are kept by top-k. With `stale` a step does not wait for its
-    own gradients but for those so many steps back. `slow` multiplies the last rank's compute; `interference`
-    is the share of its speed a GPU lacks while it communicates; `update` is the
-    optimizer's time and `state` its bytes per parameter. `best` tries bucket sizes from 1 to 250 MiB.
+    seconds each to launch). `topk_share` of the values are kept by top-k. Compressing beside the backward pass takes
+    1 + `contention` times as long as alone, as both want the GPU (Agarwal et al. 2022). With `stale` a step does not
+    wait for its own gradients but for those so many steps back. With `broadcast_buffers` rank 0 sends the running means
+    and variances before every step, each copied to its place (`copy`). `slow` multiplies the last rank's compute,
+    `variation` is the standard deviation of the GPUs' speeds as a share; `interference` is the share of its speed a GPU
+    lacks while it communicates; `update` is the optimizer's time and `state` its bytes per parameter. `best` tries
+    bucket sizes from 1 to 250 MiB.
     """
     check(topk_share, 0.0, 1.0, "ddp: topk_share")
+    check(contention, 0.0, 100.0, "ddp: contention")
     check(slow, 0.001, 1000.0, "ddp: slow")
     check(interference, 0.0, 0.99, "ddp: interference")
     scan = graph == "unused"
@@ -72,8 +79,9 @@ def ddp(
 
     plan = TrainingPlan(
         layers=trained.table, buckets=cut(bucket), codec=codec, transport=transport, overlap=overlap,
-        accumulate=accumulate, stale=stale, slow=slow, interference=interference, search=search * tensors,
-        bitmap=4 * tensors, copy=copy, view=bucket_view, update=update, state=float(state),
+        accumulate=accumulate, stale=stale, slow=slow, interference=interference, contention=contention,
+        search=search * tensors, bitmap=4 * tensors, copy=copy, view=bucket_view, buffers=broadcast_buffers,
+        variation=variation, update=update, state=float(state),
     )  # fmt: skip
     step = carry_out(topology, ranks, plan)
     facts = step.facts | dict(_facts(topology, ranks, plan, step))

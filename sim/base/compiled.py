@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-_OPTIONS: dict[str, Any] = {"cache": True, "_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"cache": True, "_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy"}
 """Kernels get all their memory from outside. Without numba's reference counting (`_nrt`), whose atomic
 counters would be touched at every call, the fabric runs three times as fast."""
 _KERNELS: dict[Any, dict[str, Any]] = {}
@@ -37,19 +37,19 @@ _PATIENCE = [1]
 
 def jit(function: Callable[..., Any]) -> Any:
     """Mark a kernel function that Python calls."""
-    _KERNELS[function] = _OPTIONS
+    _KERNELS[function] = OPTIONS
     return function
 
 
 def helper(function: Callable[..., Any]) -> Any:
     """Mark a kernel function that only other kernel functions call."""
-    _KERNELS[function] = {**_OPTIONS, "cache": False, "no_cpython_wrapper": True, "forceinline": True}
+    _KERNELS[function] = {**OPTIONS, "cache": False, "no_cpython_wrapper": True, "forceinline": True}
     return function
 
 
 def part(function: Callable[..., Any]) -> Any:
     """Mark a helper that is long and called for much work at once: it is compiled apart, not into those who call it."""
-    _KERNELS[function] = {**_OPTIONS, "cache": False, "no_cpython_wrapper": True}
+    _KERNELS[function] = {**OPTIONS, "cache": False, "no_cpython_wrapper": True}
     return function
 
 
@@ -103,7 +103,7 @@ def _twin(kernel: FunctionType) -> Any:
 
 
 def _fingerprinted(kernel: FunctionType) -> str:
-    sources = b"".join(map(_bytes, sorted(_files(kernel) | {__file__})))
+    sources = b"".join(map(_bytes, sorted(files(kernel) | {__file__})))
     return f"{kernel.__qualname__}_{hashlib.sha256(sources).hexdigest()[:8]}"
 
 
@@ -164,9 +164,9 @@ def _calls(kernel: FunctionType) -> dict[str, FunctionType]:
 
 
 @cache
-def _files(kernel: FunctionType) -> set[str]:
+def files(kernel: FunctionType) -> set[str]:
     """The source files of a kernel function and of all it calls."""
-    return {kernel.__code__.co_filename}.union(*(_files(it) for it in _calls(kernel).values()))
+    return {kernel.__code__.co_filename}.union(*(files(it) for it in _calls(kernel).values()))
 
 
 def wait_for_compiler(*, is_at_work: bool) -> None:

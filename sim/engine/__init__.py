@@ -7,6 +7,7 @@ advances all flows to the next moment SimPy's calendar cares about, so a plain c
 import math
 import time as clock
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from sim.schedule import Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.schedule.verify import Proof, prove
 from sim.topology import Device, Floats, Link, Topology
-from sim.trace import Capacities, History, Stall, Trace
+from sim.trace import Alone, Capacities, History, Stall, Trace
 
 INTERPRETED = 30_000
 """Calendar entries handled interpreted before the kernel goes on compiled: about what loading the compiler costs."""
@@ -373,4 +374,5 @@ def simulate(
     event = cluster.start(schedule, size, blocks=blocks, lockstep=lockstep, group=group, proof=proof)
     trace: Trace = cluster.run(event)
     trace.real["sim_s"] = cluster.sim_s
-    return trace
+    is_sized = blocks is None and schedule.fixed_bytes is None
+    return replace(trace, alone=Alone(lockstep, schedule.unit_share if is_sized else 0.0))

@@ -13,7 +13,7 @@ from sim.base.arrays import Floats, Ints
 from sim.fabric import kernel
 from sim.fabric.calendar import HEAP, NODES, Calendar
 from sim.fabric.links import NONE
-from sim.fabric.memory import PER_TRANSFER, Arena, longer, sums, wider
+from sim.fabric.memory import PER_TRANSFER, Arena, leads, longer, wider
 from sim.fabric.rows import FREE, LACKING, LATE, LOGGED, SOON, SPREAD, WIDTH, Alike, calendar_is_short
 
 FIRST = 4
@@ -146,9 +146,8 @@ class AlikeArena(Arena):
 
     def _enter_pairs(self, receivers: Ints, devices: Ints) -> None:
         """A route for every rank to each of its receivers; a row of receivers per kind of pair."""
-        offsets, links = self.topology.routes(np.tile(devices, len(receivers)), devices[receivers.reshape(-1)])
-        lead = np.where(np.diff(offsets) > 0, self.topology.overhead + sums(self.topology.latency[links], offsets), 0.0)
-        self._enter(offsets, links, lead)
+        routes = self.topology.routes(np.tile(devices, len(receivers)), devices[receivers.reshape(-1)])
+        self._enter(*routes, leads(self.topology, routes))
 
     def _claim_all(self) -> None:
         offsets, links = self.routes

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.base.compiled import helper
+from sim.base.compiled import helper, jit
 
 STALE, VACATED, FIRED, VISITS, HISTORY, LONG, OVERTAKEN, FOUND = range(8)
 """Entries of `Net.count`: lengths of three lists, flows visited by solves, changes of rate kept, whether any flow that
@@ -184,3 +184,37 @@ def swap(members, elsewhere, a, b):
     """Let two entries of a list change places."""
     members[a], members[b] = members[b], members[a]
     elsewhere[a], elsewhere[b] = elsewhere[b], elsewhere[a]
+
+
+@helper
+def every_eighth(latency, links, start, stop):
+    """The latencies of every eighth link of a route, added up."""
+    total = latency[links[start]]
+    for k in range(start + 8, stop, 8):
+        total += latency[links[k]]
+    return total
+
+
+@jit
+def leads(overhead, latency, route_start, route_links, lead):
+    """Add up the lead of every route, s: its overhead, and the latencies of its links.
+
+    The order of the additions is part of the numbers: the links after the first are added up first, in eight columns
+    from eight links on, and then added to the first.
+    """
+    for r in range(len(lead)):
+        lead[r] = overhead[r]
+        start, stop = np.int64(route_start[r]) + 1, np.int64(route_start[r + 1])
+        if start > stop:
+            continue
+        rest, k = 0.0, start
+        if stop - start >= 8:
+            k += (stop - start) & ~7
+            a, b = every_eighth(latency, route_links, start, k), every_eighth(latency, route_links, start + 1, k)
+            c, d = every_eighth(latency, route_links, start + 2, k), every_eighth(latency, route_links, start + 3, k)
+            e, f = every_eighth(latency, route_links, start + 4, k), every_eighth(latency, route_links, start + 5, k)
+            g, h = every_eighth(latency, route_links, start + 6, k), every_eighth(latency, route_links, start + 7, k)
+            rest = ((a + b) + (c + d)) + ((e + f) + (g + h))
+        for m in range(k, stop):
+            rest += latency[route_links[m]]
+        lead[r] = overhead[r] + (latency[route_links[start - 1]] + rest)

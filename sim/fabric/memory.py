@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import blank
+from sim.base.compiled import twin
 from sim.base.ragged import take
-from sim.fabric import kernel
+from sim.fabric import kernel, links
 from sim.fabric.calendar import calendar
 from sim.fabric.connections import no_connections
 from sim.fabric.crossbar.group import width_of
@@ -170,11 +171,8 @@ class Arena:
         pairs, number_of = as_met(few(runs, schedule.src), few(runs, schedule.dst), n, n)
         connection = self._connections(number_of, len(pairs), schedule)
         number_of = many(runs, number_of, len(self.fabric.lead))
-        offsets, links = self.topology.routes(devices[pairs // n], devices[pairs % n])
-        latency = sums(self.topology.latency[links], offsets)
-        overhead = np.where(pairs // n < schedule.n, self.topology.overhead, 0.0)  # a switch runs no software
-        lead = np.where(np.diff(offsets) > 0, overhead + latency, 0.0)
-        self._enter(offsets, links, lead)
+        routes = self.topology.routes(devices[pairs // n], devices[pairs % n])
+        self._enter(*routes, leads(self.topology, routes, software=pairs // n < schedule.n))  # no switch runs any
         if schedule.work is not None:
             working = np.nonzero(schedule.work > 0)[0]
             seconds, which = np.unique(schedule.work[working], return_inverse=True)
@@ -224,10 +222,10 @@ class Arena:
 
     def other_routes(self, rows: NDArray[np.int64], src: Ints, dst: Ints) -> Ints:
         """Enter the routes as they are now between devices, with leads longer by the detour; returns their numbers."""
-        first, old, latency = len(self.fabric.lead), self.fabric.route[rows], self.topology.latency
-        offsets, links = self.topology.routes(src, dst)
-        before = sums(latency[self.routes.links], self.routes.offsets)[old]
-        self._enter(offsets, links, self.fabric.lead[old] + sums(latency[links], offsets) - before)
+        first, old = len(self.fabric.lead), self.fabric.route[rows]
+        machine, routes = self.topology, self.topology.routes(src, dst)
+        before = leads(machine, Routes(*take(*self.routes, old)), software=False)
+        self._enter(*routes, self.fabric.lead[old] + leads(machine, routes, software=False) - before)
         route = np.arange(first, first + len(rows), dtype=np.int32)
         self._claim(route)
         return route
@@ -376,10 +374,12 @@ def longer(array: NDArray[Any], length: int, memory: Callable[..., NDArray[Any]]
     return longer
 
 
-def sums(values: Floats, offsets: NDArray[np.int32]) -> Floats:
-    """Sums of consecutive runs, each added on its own: differences of one long running sum would round."""
-    total = np.zeros(len(offsets) - 1)
-    filled = offsets[:-1] < offsets[1:]
-    if filled.any():
-        total[filled] = np.add.reduceat(values, offsets[:-1][filled])
-    return total
+def leads(topology: Topology, routes: Routes, *, software: bool | NDArray[np.bool_] = True) -> Floats:
+    """Return the lead of every route, s: the latencies of its links, after the overhead where `software` sends.
+
+    A route within a device takes no time.
+    """
+    overhead = np.where(software & (np.diff(routes.offsets) > 0), topology.overhead, 0.0)
+    lead = np.empty(len(overhead))
+    twin(links, len(routes.links)).leads(overhead, topology.latency, *routes, lead)
+    return lead

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints, each_once
 from sim.base.ragged import ranges, take
-from sim.fabric.memory import sums
+from sim.fabric.memory import leads
 from sim.faults import Perturbation
 from sim.symmetry.folded import FoldedSchedule
 from sim.symmetry.renamings import Numbers
@@ -124,9 +124,8 @@ def _colours(topology: Topology, perturbations: Sequence[Perturbation]) -> Numbe
 def _hops(topology: Topology, schedule: FoldedSchedule, turns: Numbers) -> _AllHops:
     ranks, devices = np.arange(schedule.n), np.array(topology.ranks[: schedule.n], np.int32)
     receivers = schedule.symmetry.ranks.turned(ranks, turns.reshape(-1, 1))
-    offsets, links = topology.routes(np.tile(devices, len(turns)), devices[receivers.reshape(-1)])
-    lead = np.where(np.diff(offsets) > 0, topology.overhead + sums(topology.latency[links], offsets), 0.0)
-    return _AllHops(offsets.astype(np.int64), links, lead)
+    routes = topology.routes(np.tile(devices, len(turns)), devices[receivers.reshape(-1)])
+    return _AllHops(routes.offsets.astype(np.int64), routes.links, leads(topology, routes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,6 +70,16 @@ class Excerpt(NamedTuple):
     numbers: tuple[int, ...]
 
 
+class Alone(NamedTuple):
+    """A run that had its machine to itself: what it takes, beside its schedule, to carry it out again.
+
+    `unit_share` is which part of the size a slot is, 0 where bytes do not follow from the size.
+    """
+
+    lockstep: bool
+    unit_share: float
+
+
 NO_CAPACITIES = Capacities(np.zeros(0, np.int32), np.zeros(0), np.zeros(0))
 NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
 
@@ -126,6 +136,8 @@ class Trace:
         Set where these are the transfers of a few ranks of a larger run.
     capacities : Capacities
         When links could carry other than their own bandwidth; changes before it began count, too.
+    alone : Alone
+        Set for a run that had its machine to itself.
     """
 
     topology: Topology
@@ -154,6 +166,8 @@ class Trace:
     """Set where these are the transfers of a few ranks of a larger run."""
     capacities: Capacities = NO_CAPACITIES
     """Where links could at times carry other than their own bandwidth; changes before it began count too."""
+    alone: Alone | None = None
+    """Set for a run that had its machine to itself."""
 
     @property
     def time(self) -> float:
@@ -189,7 +203,7 @@ class Trace:
         place[transfers] = np.arange(len(transfers), dtype=np.int32)
         columns = {name: getattr(self, name)[transfers] for name in ("bytes", "ready", "left", "start", "end", "route")}
         cause = place[self.cause[transfers]]
-        return replace(self, schedule=self.schedule.chosen(transfers), cause=cause, history=None, **columns)
+        return replace(self, schedule=self.schedule.chosen(transfers), cause=cause, history=None, alone=None, **columns)
 
     def route_of(self, i: int) -> Ints:
         """The links that transfer i crosses."""

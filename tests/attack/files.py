@@ -153,7 +153,7 @@ def specs_of(parameters_of: Mapping[str, Mapping[str, Parameter]]) -> tuple[str,
 
 
 def _example(parameter: Parameter) -> str:
-    from ui.widgets.parameter import human
+    from ui.controls.parameter import human
 
     if parameter.default is None:
         return {"bandwidth": "25GBps", "time": "1us", "size": "1MiB", "str": "GPU0"}.get(parameter.kind, "1")

@@ -25,8 +25,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import serve
-from ui.drawer.ahead import WHERE
 from ui.server.first import WHERE as FIRST
+from ui.simulate.ahead import WHERE
 
 PLANS = (
     "", "machine=switch:ranks={n}", "machine=dgx_a100&size={m}MiB", "machine=switch:ranks={n}&algorithm=allgather.ring",

@@ -40,12 +40,11 @@ new PerformanceObserver((list) => { for (const { value } of list.getEntries()) g
   .observe({ type: "layout-shift", buffered: true });"""
 """Adds up how much of a window moved how far (web.dev's layout shift score)."""
 HANDS = {
-    "a bandwidth is dragged": ("SW → GPU3", "range"),
-    "a cable is half as wide": ("SW → GPU3", "Rerun with ½ bandwidth"),
-    "a cable is twice as wide": ("SW → GPU3", "Rerun with 2× bandwidth"),
+    "a bandwidth is dragged": ("SW → GPU3", "range", "share"),
+    "a cable is wider": ("SW → GPU3", "range", "times"),
     "a cable is slow for a while": ("SW → GPU3", "What if it were half as fast?"),
-    "a rank is late": ("rank 3 · GPU3", "What if it came late?"),
-    "a rank is slow": ("rank 3 · GPU3", "What if it were twice as slow?"),
+    "a rank is late": ("rank 3 · GPU3", "range", "late"),
+    "a rank is slow": ("rank 3 · GPU3", "range", "slower"),
     "ranks change places": ("GPU3", "GPU40"),
     "a cable is put in": ("GPU3", "GPU40", "Shift"),
     "a cable is cut": ("H0.GPU0 → H0.NVS0", "Rerun without this link"),
@@ -207,7 +206,7 @@ def forked(visit: Visit, what: str, number: int) -> float:
         chosen.select_option(label=of)
         visit.page.evaluate(LET_GO, [1, "change" if to == "range" else "click"])
     if to == "range":
-        visit.player.locator(".rs-drag input").evaluate(DRAG, 20 + number)
+        visit.player.locator(f".rs-drag [data-drag={more[0]}]").first.evaluate(DRAG, 10 + number)
     elif " " in to:
         visit.player.get_by_role("button", name=to).click()
     else:

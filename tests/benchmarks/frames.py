@@ -19,7 +19,7 @@ from playwright.sync_api import sync_playwright
 from ops.plan.link import from_link
 from sim.trace import Trace
 from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path
-from ui.files.exports import Shot, played
+from ui.export.exports import Shot, played
 from ui.plan.picture import carried_out
 from ui.player.views import VIEWS
 

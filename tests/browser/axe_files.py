@@ -16,8 +16,8 @@ from tests.browser.axe import SIZES, THEMES, faults_of
 from tests.browser.sites import PLANS, write_site
 from tests.browser.test_talk import written
 from tests.browser.windows import visits
+from ui.export.exports import Shot, render
 from ui.files import step_page
-from ui.files.exports import Shot, render
 from ui.lessons import LESSONS
 from ui.plan.picture import carried_out
 from ui.text import languages

@@ -22,7 +22,7 @@ from playwright.sync_api import TimeoutError, expect
 
 from ops.plan.link import from_link
 from tests.browser.sites import write_site
-from ui.files.exports import Shot, render
+from ui.export.exports import Shot, render
 from ui.plan.picture import carried_out
 from ui.player.views import FIRST
 from ui.text import catalogue, say

@@ -21,9 +21,9 @@ from ops.plan.link import from_link
 from sim.trace import Trace
 from sim.trace.kept import from_json
 from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path
-from ui.files.exports import Shot, played
+from ui.drawing.frames import Film
+from ui.export.exports import Shot, played
 from ui.plan.picture import carried_out
-from ui.stage.frames import Film
 
 RUNS = (
     ("machine=dgx_a100",),

@@ -1,6 +1,6 @@
 """Words of drawings on a page that stand out too little from what is behind them, which axe does not look at."""
 
-from ui.stage.palette import contrast
+from ui.layout.palette import contrast
 
 LEAST = 4.5
 RULE = ("svg-contrast", f"words of drawings stand out at {LEAST}:1")

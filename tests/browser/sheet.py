@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 from ops.plan.link import from_link
 from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path
 from tests.browser.legible import MEASURE, REMEMBER, Look
-from ui.files.exports import Shot, render
+from ui.export.exports import Shot, render
 from ui.plan.picture import carried_out
 
 FOLDER = Path(__file__).parent / "screenshots"

@@ -3,15 +3,15 @@
 import pytest
 
 from ops import ALGORITHMS
+from package.bundle import bundle
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.schedule import NOTHING
 from sim.schedule.verify import prove
-from ui.player.bundle import bundle
-from ui.player.component import ASSETS
+from ui.drawing.frames import Film
 from ui.player.payload import pack
-from ui.stage.frames import Film
+from ui.player.scripts import ASSETS
 
 pytestmark = pytest.mark.browser
 SIZES = (1 << 10, 1 << 20, 1 << 26, 1 << 30, 123_456_792)

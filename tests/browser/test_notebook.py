@@ -81,6 +81,19 @@ def test_the_player_and_python_move_each_other(cell):
     assert float(player.get_attribute("data-time-s")) == pytest.approx(widget.end, rel=1e-6)
 
 
+def test_a_cell_answers_what_if_without_python(cell):
+    widget = show(Plan(machine="switch:ranks=4", size="1MiB"))
+    page = cell(widget, PLAYER)
+    page.locator(".rs-look select").select_option(label="SW → GPU3")
+    page.wait_for_timeout(200)
+    page.locator("[data-drag=share]").fill("50")
+    expect(page.locator(PLAYER)).to_have_count(2)
+    python_sets(page, "time", widget.end / 2)
+    expect(page.locator(PLAYER)).to_have_count(2)
+    page.get_by_role("button", name="Take back").click()
+    expect(page.locator(PLAYER)).to_have_count(1)
+
+
 @pytest.mark.parametrize("paper", ["#ffffff", "#111111"])
 def test_a_cell_is_drawn_in_the_colours_around_it(cell, paper):
     page = cell(show(Plan(machine="switch:ranks=4", size="1MiB")), PLAYER, paper)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from ui.layout.palette import LOAD
 from ui.player.views import VIEWS
-from ui.stage.palette import LOAD
 from ui.text import languages
 
 pytestmark = [pytest.mark.browser, pytest.mark.turns("visit", "play")]

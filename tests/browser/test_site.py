@@ -5,6 +5,7 @@ import http.server
 import threading
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import FILES, PLAYER
 from ui.lessons import LESSONS
@@ -98,3 +99,8 @@ def test_a_page_is_kept_as_one_file_that_plays_alone(enter, plain_server, tmp_pa
     alone.page.locator(PLAYER).wait_for()
     assert alone.page.locator("#keep").count() == 0
     assert "rank" in alone.player.get_attribute("data-caption")
+    links = alone.player.locator(".rs-look option", has_text="→")
+    alone.player.locator(".rs-look select").select_option(value=links.first.get_attribute("value"))
+    alone.page.wait_for_timeout(200)
+    alone.player.locator("[data-drag=share]").fill("50")
+    expect(alone.player).to_have_count(2)

@@ -1,11 +1,13 @@
 """The Train page as a person meets it, in a real browser."""
 
 import json
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from ops.workloads import WORKLOADS
+from tests.browser.test_capture import DROP
 from ui.text import say
 
 pytestmark = pytest.mark.browser
@@ -13,6 +15,7 @@ TIMELINE = '[data-ringside="timeline"]'
 LARGE = ("zero", "fsdp")
 OTHERS = [name for name in WORKLOADS if name not in LARGE]
 """Workloads that shard what a small model has too little of."""
+DATA = Path(__file__).parents[1] / "data" / "torchrun"
 DDP = "?page=train&workload=ddp&machine=switch:ranks=4"
 
 
@@ -64,7 +67,7 @@ def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
     assert page.get_by_text("is exposed").is_visible()
     a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page)
     it_comes_as_files(page)
-    its_longest_collective_can_be_watched_on_the_stage(page, visit)
+    what_is_played_can_be_watched_on_the_stage(page, visit)
 
 
 def a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page):
@@ -99,8 +102,8 @@ def it_comes_as_files(page):
     assert {event["pid"] for event in whole["traceEvents"]} == {0, 1, 2, 3}
 
 
-def its_longest_collective_can_be_watched_on_the_stage(page, visit):
-    link = page.get_by_role("link", name="Open allreduce.ring on the Simulate page").get_attribute("href")
+def what_is_played_can_be_watched_on_the_stage(page, visit):
+    link = page.get_by_role("link", name="Open bucket 3 · allreduce.ring").get_attribute("href")
     stage = visit(link[link.index("?") :])
     assert stage.data("steps") == "6"
     assert stage.page.get_by_text("allreduce.ring").first.is_visible()
@@ -173,3 +176,38 @@ def test_every_other_workload_is_drawn_and_the_last_one_s_link_brings_it_back(vi
     one.page.get_by_text(about).wait_for()
     one.page.locator(TIMELINE).wait_for()
     drawn(one.page, name)
+
+
+def test_a_program_s_result_is_dropped_drawn_and_played_and_its_group_opens_on_the_stage(visit):
+    text = (DATA / "ddp-4-ranks.json").read_text(encoding="utf-8")
+    one = visit(DDP, awaited=TIMELINE)
+    page = one.page
+    page.evaluate(DROP, [["result.json", text]])
+    page.get_by_role("heading", name=one.told("train.name.program")).wait_for()
+    one.settle()
+    assert step_time(page) == pytest.approx(json.loads(text)["time_s"] * 1e3, rel=1e-3)
+    for rank in range(4):
+        assert all(boxes(page, rank, "compute", "backward", "exposed"))
+    kinds = [area.get_attribute("title") for area in page.locator(f"{TIMELINE} [data-memory] b").all()]
+    assert {"parameters", "gradients", "activations", "optimizer"} <= set(kinds)
+    last = len(json.loads(text)["collectives"]) - 1
+    group = page.locator(f'{TIMELINE} [data-call="{last}"]')
+    expect(group).to_have_count(2)  # the ranks of its group alone
+    group.last.click()
+    one.player.wait_for()
+    page.wait_for_function("document.querySelectorAll('.tl-hand').length === 4")
+    link = page.get_by_role("link", name="Watch all_reduce · allreduce.ring").get_attribute("href")
+    stage = visit(link[link.index("?") :])
+    assert "placement=GPU1" in stage.page.url
+    assert "size=4194304" in stage.page.url
+    assert stage.data("steps") == "2"
+    page.get_by_role("button", name=one.told("train.program.close")).click()
+    page.get_by_role("heading", name=one.told("train.name.ddp")).wait_for()
+
+
+def test_a_damaged_result_is_told_in_one_sentence_and_the_page_stays(visit):
+    text = (DATA / "ddp-4-ranks.json").read_text(encoding="utf-8")
+    one = visit(DDP, awaited=TIMELINE)
+    one.page.evaluate(DROP, [["result.json", text.replace('"lane": "compute"', '"lane": "computed"', 1)]])
+    one.page.get_by_text("lane is not one of compute, comm, wait, host").wait_for()
+    one.page.locator(TIMELINE).wait_for()

@@ -35,7 +35,7 @@ from sim.trace import Trace, from_json
 from terminal import PROGRAM, commands, ringside
 from tests.contract.plain import plain
 from tests.contract.words import table
-from ui.board.payload import board
+from ui.build.payload import board
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.notebook.widgets import Shown

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked, between, dragsOn, isDragged, offersOn, quoted, span } from "../../assets/hands/offers.js";
+import { asked, between, dragOf, dragsOn, isDragged, offersOn, quoted, span } from "../../assets/hands/offers.js";
 import { run } from "./runs.js";
 
 const OFFERS = [
@@ -30,7 +30,7 @@ test("a question names the place, the instant and the share", async () => {
   const link = { kind: "link", index: 2 };
   const ends = `src=${devices.name[links.src[2]]},dst=${devices.name[links.dst[2]]}`;
   assert.equal(asked(DEAD, timeline, link, 1.23456789e-3), `dead_link:${ends},reroute=yes,start=1234.57us`);
-  assert.equal(asked(SLOW, timeline, link, 0, 1 / 3), `slow_link:${ends},share=0.3333`);
+  assert.equal(asked(SLOW, timeline, link, 0, { share: 0.3333 }), `slow_link:${ends},share=0.3333`);
   assert.equal(asked(DEAD, timeline, link, time), `dead_link:${ends},reroute=yes`, "what is over has no instant");
   const rank = device(devices.rank.indexOf(3));
   const quarter = Number((time * 0.25e6).toPrecision(2));
@@ -81,4 +81,20 @@ test("a name is quoted in what is asked as it is in what Python writes", () => {
   const cable = { on: ["NIC"], to: ["NIC"], spec: "add_cable:src={from},dst={to}" };
   const spec = between(cable, { devices }, device(7), device(6));
   assert.equal(spec, "add_cable:src={to},dst=$%26");
+});
+
+test("what is dragged is told where a slider stands", async () => {
+  const { timeline } = await run("ring");
+  const { links, meta, time } = timeline;
+  const link = { kind: "link", index: 0 };
+  const drag = (key, t = 0) => dragOf({ spec: `x:y={${key}}` }, timeline, link, t);
+  const at = (key, place) => [drag(key).word(place), drag(key).shown(place)];
+  assert.deepEqual(at("share", 25), [0.25, "25%"]);
+  assert.deepEqual(at("times", 10), [2, `${(2 * links.bandwidth[0]) / 1e9} GB/s`]);
+  assert.deepEqual(at("latency", -10), [`${(links.latency[0] / 2) * 1e6}us`, "500 ns"]);
+  assert.deepEqual(at("late", 50)[0], `${Number(((time / 2) * 1e6).toPrecision(3))}us`);
+  assert.deepEqual(at("slower", 20), [4, "×4"]);
+  assert.deepEqual([at("bytes", 0), at("bytes", 10)[0]], [[meta.size, "64 MiB"], 134_000_000]);
+  for (const key of ["share", "times", "latency", "late", "slower", "bytes"])
+    assert.ok(drag(key).least <= drag(key).start && drag(key).start <= drag(key).most, key);
 });

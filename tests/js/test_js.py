@@ -13,8 +13,9 @@ from sim.engine import simulate
 from sim.faults.kinds import faults
 from sim.machines import build
 from sim.units import fmt_share
+from tests.js import arenas, whatifs
+from ui.drawing.frames import Film
 from ui.player import payload
-from ui.stage.frames import Film
 from ui.story.telling import added_up, gradients
 
 HERE = Path(__file__).parent
@@ -93,11 +94,30 @@ def runs(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A folder of runs with the kernel's arrays before them."""
+    folder = tmp_path_factory.mktemp("arenas")
+    for name, (machine, algorithm, more) in arenas.RUNS.items():
+        (folder / f"{name}.json").write_text(json.dumps(arenas.recorded(machine, algorithm, **more)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def what_ifs(tmp_path_factory):
+    """A folder of what-ifs and what Python says of them."""
+    folder = tmp_path_factory.mktemp("whatifs")
+    for name in whatifs.BASES:
+        (folder / f"{name}.json").write_text(json.dumps(whatifs.cases(name)))
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.test.js")), ids=lambda path: path.name)
-def test_the_players_modules(path, runs):
+def test_the_players_modules(path, runs, recorded, what_ifs):
     command = [node(), "--test-reporter=dot", path]  # `--test` would start a second Node for the one file
-    done = subprocess.run(command, env={"RINGSIDE_RUNS": str(runs)}, capture_output=True, text=True, check=False)
+    folders = {"RINGSIDE_RUNS": str(runs), "RINGSIDE_ARENAS": str(recorded), "RINGSIDE_WHATIFS": str(what_ifs)}
+    done = subprocess.run(command, env=folders, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

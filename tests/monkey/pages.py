@@ -14,7 +14,7 @@ from tests.attack.harness import OURS
 from tests.monkey.garbage import LINKS, TEXTS
 from tests.monkey.once import look_for_components_once
 from ui import text
-from ui.drawer import folds
+from ui.controls import folds
 from ui.pages import PAGES
 
 APP = str(Path(__file__).parents[2] / "app.py")

@@ -81,12 +81,12 @@ def test_what_is_behind_the_script_is_the_scripts_unless_the_command_still_needs
 @pytest.mark.parametrize(
     "line, part",
     [
-        ("--bogus 3 -n 1 S", "unrecognized arguments: --bogus"),
-        ("S x", "required: -n"),
-        ("-n 1 --", "required: SCRIPT.py"),
-        ("S -n", "expected one argument"),
-        ("S x -n 1 --open 3", "expected 2 arguments"),
-        ("-n 1 python", "required: SCRIPT.py"),
+        ("--bogus 3 -n 1 S", "No such option '--bogus'"),
+        ("S x", "Missing option '-n'"),
+        ("-n 1 --", "Missing argument 'SCRIPT.py'"),
+        ("S -n", "requires an argument"),
+        ("S x -n 1 --open 3", "requires 2 arguments"),
+        ("-n 1 python", "Missing argument 'SCRIPT.py'"),
         ("-n 1 python -m pytest S", "python -m pytest: a program is run from its file"),
     ],
 )

@@ -31,19 +31,19 @@ def test_modules_beside_the_script_are_each_ranks_own(tmp_path):
     (tmp_path / "common.py").write_text(
         "from mpi4py import MPI\nrank = MPI.COMM_WORLD.rank\nseen = []\nMPI.COMM_WORLD.Barrier()\n", encoding="utf-8"
     )
-    (tmp_path / "package").mkdir()
-    (tmp_path / "package" / "__init__.py").write_text("from package.inner import rank\n", encoding="utf-8")
-    (tmp_path / "package" / "inner.py").write_text("import common\nrank = common.rank + 100\n", encoding="utf-8")
+    (tmp_path / "parcel").mkdir()
+    (tmp_path / "parcel" / "__init__.py").write_text("from parcel.inner import rank\n", encoding="utf-8")
+    (tmp_path / "parcel" / "inner.py").write_text("import common\nrank = common.rank + 100\n", encoding="utf-8")
     script = """
         import common
         from mpi4py import MPI
-        import package
+        import parcel
         common.seen.append(common.rank)
         MPI.COMM_WORLD.Barrier()
         import common as again
-        print(again.rank, again.seen, package.rank)
+        print(again.rank, again.seen, parcel.rank)
     """
-    before = {name: sys.modules.get(name) for name in ("common", "package", "package.inner", "mpi4py.MPI")}
+    before = {name: sys.modules.get(name) for name in ("common", "parcel", "parcel.inner", "mpi4py.MPI")}
     outcome = simulated(script, tmp_path, 3)
     assert outcome.output == "0 [0] 100\n1 [1] 101\n2 [2] 102\n"
     assert {name: sys.modules.get(name) for name in before} == before

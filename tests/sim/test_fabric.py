@@ -324,3 +324,16 @@ def test_a_long_run_goes_on_compiled_where_it_stopped_interpreted():
     assert stayed is stayed_too is fabric
     assert switched is switched_later is compiled(fabric)
     assert slow.tobytes() == fast.tobytes() == later.tobytes() == patient.tobytes()
+
+
+@pytest.mark.parametrize("twin", [lambda module: module, compiled], ids=["interpreted", "compiled"])
+def test_a_lead_is_the_overhead_and_the_latencies_of_the_route_in_one_order(twin):
+    random = np.random.default_rng(5)
+    counts = np.array([0, 3, 0, *range(1, 130), 0])
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    crossed, latency = random.integers(0, 50, offsets[-1], np.int32), random.random(50)
+    overhead, lead = random.random(len(counts)), np.full(len(counts), np.nan)
+    twin(links).leads(overhead, latency, offsets, crossed, lead)
+    for r, count in enumerate(counts):
+        first, *rest = latency[crossed[offsets[r] : offsets[r + 1]]] if count else [0.0]
+        assert lead[r] == overhead[r] + (first + np.sum(rest)), count

@@ -338,7 +338,7 @@ def test_what_a_click_asks_follows_from_the_parameters():
         ("share=much", "", "fault odd: odd: share='much' is not a finite number"),
         ("share", "", "fault odd: odd: 'share' is not key=value"),
         ("", "share=1", "applies to a link and to a device at once: name one of them in its arguments"),
-        ("", "rank=0,share={left}", "nothing fills in {left}: choose from src, dst, rank, device, now, time, share"),
+        ("", "rank=0,share={left}", "{left} has no value here: choose from src, dst, rank, device, kind, now"),
         ("", "rank=0", "fault odd: odd needs share"),
         ("", "rank=0,share=1,more=1", "odd has no parameter 'more'"),
     ],

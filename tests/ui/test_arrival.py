@@ -11,10 +11,12 @@ from sim.errors import LONGEST, InputError
 from tests.attack.links import run
 from tests.browser.test_visits import DAMAGED, said
 from tests.ui.test_page import page, players
+from tests.ui.visited import change_state, state_of
 from ui import text
-from ui.drawer import folds
-from ui.plan import machines
-from ui.plan.machines import machine_of
+from ui.controls import folds
+from ui.simulate import machines
+from ui.simulate.machines import machine_of
+from ui.simulate.state import SimulateState
 
 
 def errors(at):
@@ -25,23 +27,23 @@ def test_a_broken_link_says_so_until_another_plan_is_chosen_and_a_what_if_can_be
     at = page(capture="hello")
     assert any("the link's capture is damaged" in text for text in errors(at))
     assert any("the link's capture is damaged" in text for text in errors(at.run()))
-    plain = at.session_state.plan
+    plain = state_of(at, SimulateState).plan
     assert plain == Plan()
     assert at.button(key="undo").disabled
 
-    at.session_state.forked = "straggler:rank=1,late=1ms"
+    change_state(at, SimulateState, forked="straggler:rank=1,late=1ms")
     at.run()
-    assert at.session_state.plan.fault == "straggler:rank=1,late=1ms"
+    assert state_of(at, SimulateState).plan.fault == "straggler:rank=1,late=1ms"
     assert not errors(at)
     assert not at.button(key="undo").disabled
     at.button(key="undo").click().run()
-    assert at.session_state.plan == plain
+    assert state_of(at, SimulateState).plan == plain
     assert not errors(at)
 
 
 def test_what_a_hand_is_refused_is_told_once_where_something_is_wrong_already():
     at = page(machine="switch:ranks=16", fault="slow_link:src=SW,dst=GPU3,share=0.5,start=1ms", against="fault=")
-    at.session_state.forked = "cut_cable:src=SW,dst=GPU3"
+    change_state(at, SimulateState, forked="cut_cable:src=SW,dst=GPU3")
     at.run()
     told = [box.value for box in (*at.main.error, *at.main.warning)]
     assert len(told) == 1
@@ -60,7 +62,7 @@ def test_what_a_hand_is_refused_is_told_once_where_something_is_wrong_already():
 def test_a_word_that_no_list_has_is_told(words, told):
     at = page(**words)
     assert any(text.startswith(told) for text in errors(at))
-    assert at.session_state.plan == Plan()
+    assert state_of(at, SimulateState).plan == Plan()
 
 
 @pytest.mark.parametrize("word", ["against", "size", "settings", "fault", "machine", "page"])
@@ -153,8 +155,8 @@ def test_an_edit_is_made_to_the_machine_that_is_chosen_though_the_plan_cannot_be
         at.selectbox(key="machine").set_value("dgx_a100").run()
         at.selectbox(key="add_edits_0").set_value("cut_cable").run()
     assert not at.exception
-    assert at.session_state.plan.machine == "dgx_a100"
-    assert at.session_state.plan.edits.startswith("cut_cable:")
+    assert state_of(at, SimulateState).plan.machine == "dgx_a100"
+    assert state_of(at, SimulateState).plan.edits.startswith("cut_cable:")
     assert any("has no NIC called" in error.value for error in at.error)
 
 

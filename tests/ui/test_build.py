@@ -11,8 +11,8 @@ from ops.ladder import TASKS, ladder
 from ops.plan import Plan
 from ops.sketch import Sketch, columns_of, written, written_columns
 from sim.errors import InputError
-from ui.board.cables import cables
-from ui.board.payload import board
+from ui.build.cables import cables
+from ui.build.payload import board
 from ui.learning.ticked import meant, ticked
 from ui.pages.build import LONGEST, OWN, HandDrawing, from_query
 from ui.text import catalogue, languages, say

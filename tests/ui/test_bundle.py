@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
+from package.bundle import bundle
 from tests.js.test_js import node
-from ui.player.bundle import bundle
-from ui.player.component import script
+from ui.player.scripts import script
 
 MODULES = {
     "main.js": """

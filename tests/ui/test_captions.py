@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ops import ALGORITHMS
 from ops.plan import Plan
 from sim.errors import InputError
-from ui.stage.frames import Film
+from ui.drawing.frames import Film
 
 NAMED = re.compile(r"rank (\d+) (?:sends|passes).*? to rank (\d+)", re.IGNORECASE)
 MACHINES = ("dgx_a100:hosts=2", "dual_socket_pcie", "nodes:nodes=4,gpus=2", "switch:ranks=6")

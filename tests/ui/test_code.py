@@ -12,7 +12,7 @@ from starlette.routing import Route
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.asgi import messages_of
-from ui.front import STYLE
+from ui.frame.front import STYLE
 from ui.player import component
 from ui.player.component import player_file
 from ui.server import ahead

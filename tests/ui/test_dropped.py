@@ -5,8 +5,11 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException
 from ops.plan import Plan
 from ops.plan.plan_file import to_yaml
 from tests.ui.test_page import page
+from tests.ui.visited import change_state, state_of
+from ui.frame import dropped
+from ui.simulate.state import SimulateState
 from ui.text import say
-from ui.widgets import dropped
+from ui.visit import VisitState
 from ui.workers import tasks
 from ui.workers.process import Call
 
@@ -15,7 +18,7 @@ PLAN = Plan(machine="switch:ranks=4", size="1MiB")
 
 def drop(at, name, text):
     """As a browser sends it."""
-    at.session_state["received"] = {"files": [{"name": name, "text": text}]}
+    change_state(at, VisitState, received={"files": [{"name": name, "text": text}]})
     at.run()
     assert not at.exception
 
@@ -32,7 +35,7 @@ def test_a_refusal_is_told_for_a_while_on_its_page_alone(monkeypatch):
     at.query_params["page"] = "health"
     assert told(at.run()) == []
     del at.query_params["page"]
-    monkeypatch.setattr(dropped.time, "monotonic", lambda: at.session_state["refusal"].until)
+    monkeypatch.setattr(dropped.time, "monotonic", lambda: state_of(at, VisitState).refusal.until)
     assert told(at.run()) == []
 
 
@@ -41,7 +44,7 @@ def test_the_next_arrival_takes_a_refusal_away():
     drop(at, "it", " ")
     drop(at, "plan", to_yaml(PLAN))
     assert told(at) == []
-    assert at.session_state["plan"] == PLAN
+    assert state_of(at, SimulateState).plan == PLAN
 
 
 def test_what_was_not_opened_before_the_page_is_drawn_anew_is_opened_then(monkeypatch):
@@ -57,15 +60,15 @@ def test_what_was_not_opened_before_the_page_is_drawn_anew_is_opened_then(monkey
     drop(at, "plan", to_yaml(PLAN))
     at.run()
     assert next(ends, None) is None
-    assert at.session_state["plan"] == PLAN
+    assert state_of(at, SimulateState).plan == PLAN
 
 
 def test_what_somebody_stopped_is_told_and_opened_when_it_is_dropped_again():
     at = page(machine="dgx1v")
-    at.session_state["stopped"] = Call(tasks.can_be_run, (PLAN,))
+    change_state(at, VisitState, stopped=Call(tasks.can_be_run, (PLAN,)))
     drop(at, "plan", to_yaml(PLAN))
     assert told(at) == [say("page.stopped", "en")]
-    assert at.session_state["plan"] != PLAN
+    assert state_of(at, SimulateState).plan != PLAN
     drop(at, "plan", to_yaml(PLAN))
     assert told(at) == []
-    assert at.session_state["plan"] == PLAN
+    assert state_of(at, SimulateState).plan == PLAN

@@ -1,9 +1,11 @@
 """Files to take away: every kind is opened again by what opens such files, and says what the run says."""
 
+import base64
 import io
 import json
 import re
 import xml.etree.ElementTree as ET
+import zlib
 from dataclasses import replace
 from itertools import pairwise
 
@@ -22,15 +24,17 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.trace import from_json
 from sim.units import MiB
+from ui.drawing import figure_holdings
+from ui.drawing.figures import DARK, LIGHT
+from ui.drawing.frames import Film
+from ui.drawing.lettering import Lettering
 from ui.drawings import DRAWINGS, still
-from ui.files import exports, figure_holdings
-from ui.files.exports import EXPORTS, Shot, render
-from ui.files.figures import DARK, LIGHT
-from ui.files.gif import gif
-from ui.files.lettering import Lettering
-from ui.files.reel import Reel
+from ui.export import exports
+from ui.export.exports import EXPORTS, Shot, render
+from ui.export.gif import gif
+from ui.export.reel import Reel
+from ui.player import payload
 from ui.player.payload import pack, unpack
-from ui.stage.frames import Film
 from ui.text import languages
 
 pytestmark = pytest.mark.slow
@@ -99,9 +103,21 @@ def test_a_page_holds_the_run_and_asks_nobody_for_anything():
     assert header["meta"]["algorithm"] == "ring"
     assert len(columns["end"]) == TRACE.schedule.transfers
     assert data["runs"][0]["tl"] == pack(TRACE)["tl"]
-    assert not re.search(r"<\w[^>]*\s(src|href)=|@import|https?://(?!www\.w3\.org)", page)
-    assert "export default" not in page
+    code = zlib.decompress(base64.b64decode(re.search(r'atob\("(.*?)"\)', page)[1])).decode()
+    for text in (page, code):
+        assert not re.search(r"<\w[^>]*\s(src|href)=|@import|https?://(?!www\.w3\.org)", text)
+        assert "export default" not in text
     assert "<!--" not in page
+
+
+def test_a_page_of_64_ranks_is_small_though_it_answers_what_if():
+    trace = simulate(build("switch:ranks=64"), ALGORITHMS["allreduce.ring"].schedule(64), MiB, history=True)
+    assert {"waiters", "waiter", "channel"} <= unpack(pack(trace))[1].keys()
+    assert len(render(trace, "html", SMALL)) < 240_000
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(payload, "rerun_columns", lambda trace: {})
+        without = len(pack(trace)["tl"])
+    assert len(pack(trace)["tl"]) - without < 800  # 600 bytes in base64
 
 
 def test_names_cannot_break_out_of_a_page():
@@ -327,6 +343,6 @@ def test_a_drawing_that_moves_shows_every_frame_in_its_turn(view, monkeypatch):
         assert sum(begin <= instant < begin + span for begin, span in spans) == 2
     said = {text for layer in layers for text in ("".join(each.itertext()) for each in layer.iter(f"{SVG}text"))}
     assert any("rank" in words for words in said)
-    monkeypatch.setattr("ui.files.moving_drawing.LARGEST", 1000)
+    monkeypatch.setattr("ui.export.moving_drawing.LARGEST", 1000)
     with pytest.raises(InputError, match="give fewer frames"):
         render(trace, "film.svg", part)

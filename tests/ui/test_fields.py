@@ -12,8 +12,8 @@ from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
 from tests.ui.test_page import players
+from ui.controls.parameter import human, usual
 from ui.text import catalogue, languages
-from ui.widgets.parameter import human, usual
 
 APP = str(Path(__file__).parents[2] / "app.py")
 OWNERS = {

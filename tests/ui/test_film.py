@@ -9,7 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from ops.plan import Plan
 from sim.units import fmt_time
-from ui.files.exports import Shot
+from tests.ui.visited import state_of
+from ui.export.exports import Shot
+from ui.simulate.state import SimulateState
 from ui.text import say
 from ui.workers import tasks
 
@@ -36,7 +38,7 @@ def test_a_part_of_a_run_is_made_into_a_film_and_saved():
     at.button(key="film_make").click().run()
     assert not at.exception
     assert not at.error
-    plan, kind, shot = at.session_state.film
+    plan, kind, shot = state_of(at, SimulateState).film
     assert (shot.begin, shot.end, shot.width, shot.dark) == (
         pytest.approx(length / 2),
         pytest.approx(length),
@@ -50,6 +52,6 @@ def test_a_part_of_a_run_is_made_into_a_film_and_saved():
 
 def test_a_film_tells_how_far_it_is(monkeypatch):
     shares = []
-    monkeypatch.setattr("ui.files.exports.passing", shares.append)
+    monkeypatch.setattr("ui.export.exports.passing", shares.append)
     tasks.export(Plan(**PLAN), "gif", Shot(seconds=0.5, fps=8, width=320))
     assert shares == [0.25, 0.5, 0.75, 1.0]

@@ -4,7 +4,9 @@ import pytest
 
 from tests.ui.test_page import page as opened
 from tests.ui.test_page import players
-from ui.drawer import folds
+from tests.ui.visited import change_state
+from ui.controls import folds
+from ui.visit import VisitState
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def test_the_form_is_made_at_the_first_look_and_changes_nothing(page):
         at = page(**words)
         before = said(at)
         assert not at.sidebar.selectbox
-        at.session_state.folds = {"form"}
+        change_state(at, VisitState, folds=frozenset({"form"}))
         at.run()
         assert said(at) == before
         assert at.sidebar.selectbox

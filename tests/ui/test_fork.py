@@ -7,7 +7,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 from starlette.applications import Starlette
@@ -16,10 +15,13 @@ from starlette.routing import Route
 from ops.plan import Plan
 from ops.plan.link import to_link
 from tests.ui.asgi import messages_of
-from ui.drawer import ahead, fork
+from ui.controls import fork
 from ui.plan import picture
 from ui.player.payload import unpack
 from ui.server import future
+from ui.simulate import ahead
+from ui.simulate.state import SimulateState
+from ui.state import become, change, state
 from ui.text import say
 from ui.workers.one import OwnProcess
 
@@ -34,25 +36,16 @@ class AgainError(Exception):
     """All of the page is drawn."""
 
 
-class _State(dict):
-    """As a page's: names are attributes, too."""
-
-    __getattr__ = dict.__getitem__
-    __setattr__ = dict.__setitem__
-
-
 @pytest.fixture
-def state(monkeypatch):
-    """The state of a visit whose stage shows PLAN."""
+def simulated(monkeypatch):
+    """The state of a visit that shows PLAN."""
 
     def again():
         raise AgainError
 
-    state = _State(plan=PLAN, staged=fork.Staged(PLAN, [(PLAN, "as it was", "")]), is_brief=True)
-    shown = SimpleNamespace(session_state=state, rerun=again)
-    for module in (fork, fork.past, fork.whatif, ahead, ahead.address):
-        monkeypatch.setattr(module, "st", shown)
-    return state
+    monkeypatch.setattr("streamlit.session_state", {})
+    monkeypatch.setattr("streamlit.rerun", again)
+    become(SimulateState(plan=PLAN, has_plan=True, is_brief=True))
 
 
 @pytest.fixture
@@ -105,20 +98,23 @@ def test_futures_are_told_in_the_language_of_the_page(ran):
     assert "share 0.5" in asked(HALF)[1][0]["title"]
 
 
-def test_a_page_is_drawn_with_all_that_hands_have_asked(state):
-    state.forked = f"{LATE};{HALF}"
+@pytest.mark.usefixtures("simulated")
+def test_a_page_is_drawn_with_all_that_hands_have_asked():
+    change(SimulateState, forked=f"{LATE};{HALF}")
     with pytest.raises(AgainError):
-        fork.take()
-    assert state.plan.fault == f"{LATE};{HALF}"
-    assert state.past == [PLAN, fork.compare.forked(PLAN, LATE)]
-    assert state.keep
-    fork.take()  # the player says where it stands: nothing is new
+        fork.take(PLAN)
+    after = state(SimulateState)
+    assert after.plan.fault == f"{LATE};{HALF}"
+    assert after.past == (PLAN, fork.compare.forked(PLAN, LATE))
+    assert after.keeps_instant
+    fork.take(PLAN)  # the player says where it stands: nothing is new
 
 
-def test_a_player_may_ask_where_the_page_would_have_no_more_to_say(state, monkeypatch):
+@pytest.mark.usefixtures("simulated")
+def test_a_player_may_ask_where_the_page_would_have_no_more_to_say():
     assert ahead.asking(PLAN) == {"to": ahead.WHERE, "plan": to_link(PLAN), "language": "en"}
     assert ahead.asking(replace(PLAN, capture=" ".join(map(str, range(20_000))))) is None
-    state.is_brief = False
+    change(SimulateState, is_brief=False)
     assert ahead.asking(PLAN) is None
 
 

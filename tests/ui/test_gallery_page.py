@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.visited import state_of
+from ui.controls.questions import is_same
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import exhibits
+from ui.simulate.state import SimulateState
 from ui.text import say
-from ui.widgets.questions import is_same
 from ui.workers.tasks import page_alone
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -52,8 +54,8 @@ def test_a_click_on_a_example_of_the_gallery_opens_it_on_the_stage():
     assert len(at.get("download_button")) == 3 * len(questions)
     at.button(key="exhibit_in_class").click().run()
     assert not at.exception
-    state = at.session_state
-    assert (state.plan.machine, state.view) == ("ring", "shape")  # of eight ranks, as usual
+    simulated = state_of(at, SimulateState)
+    assert (simulated.plan.machine, simulated.start.view) == ("ring", "shape")  # of eight ranks, as usual
     assert at.query_params["machine"] == "ring"
     assert "page" not in at.query_params
 

@@ -8,8 +8,8 @@ from ops.plan.examples import example_captures
 from sim.formats import read_topology
 from sim.machines import MACHINES, build
 from sim.topology import Device, Topology, both_ways
-from ui.stage.lines import between
-from ui.stage.machine_layout import arrange
+from ui.layout.lines import between
+from ui.layout.machine_layout import arrange
 
 WORDS = ("CORE", "POD", "LEAF", "GPU")
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"

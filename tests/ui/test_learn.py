@@ -11,10 +11,12 @@ from streamlit.testing.v1 import AppTest
 from ops.plan import Plan
 from sim.units import fmt_size, fmt_time
 from tests.ui.test_page import players
-from ui.files.exports import Shot, played
+from tests.ui.visited import state_of
+from ui.export.exports import Shot, played
 from ui.learning.predictions import finished, step_of
 from ui.learning.runs import figures
 from ui.learning.runs import runs_of as carried_out
+from ui.learning.state import LearnState
 from ui.learning.timeline import picture, upto
 from ui.lessons import LESSONS, times
 from ui.text import catalogue, languages
@@ -126,7 +128,7 @@ def test_a_lesson_is_walked_from_its_first_step_to_its_last():
         assert at.success[0].value.startswith("Right")
         at.button(key="next").click().run()
     assert any("Lesson done" in s.value for s in at.success)
-    assert finished(at.session_state.learned) == {"server"}
+    assert finished(state_of(at, LearnState).words) == {"server"}
 
 
 def test_a_wrong_answer_leads_back_to_the_run_and_the_right_one_is_told_when_asked_for():

@@ -9,8 +9,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import IdentityTransform
 
-from ui.files import lettering
-from ui.files.lettering import PARTS, Lettering
+from ui.drawing import lettering
+from ui.drawing.lettering import PARTS, Lettering
 
 NAMES = [("rank 0", {"ha": "center", "va": "center"}), ("NVS1", {"ha": "right"}), ("7", {"alpha": 0.6})]
 

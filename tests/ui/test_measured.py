@@ -7,7 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 from ops.measured.accuracy import published
 from ops.plan import Plan
+from tests.ui.visited import change_state
 from ui.pages.measured import EXAMPLE
+from ui.simulate.state import SimulateState
 
 pytestmark = pytest.mark.slow
 
@@ -71,7 +73,7 @@ def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
     plan = Plan("allreduce.ring", machine="", capture=CAPTURE, capture_name="own.txt")
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["page"] = "measured"
-    at.session_state["plan"] = plan
+    change_state(at, SimulateState, plan=plan, has_plan=True)
     at.run()
     at.text_area(key="measured_text").set_value(EXAMPLE)
     at.checkbox(key="measured_on_stage").check()
@@ -87,7 +89,9 @@ def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
 def test_a_machine_of_the_stage_that_was_cut_is_refused_like_any_other():
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["page"] = "measured"
-    at.session_state["plan"] = Plan(machine="switch:ranks=8", edits="cut_cable:src=GPU0,dst=SW")
+    change_state(
+        at, SimulateState, plan=Plan(machine="switch:ranks=8", edits="cut_cable:src=GPU0,dst=SW"), has_plan=True
+    )
     at.run()
     at.text_area(key="measured_text").set_value(EXAMPLE)
     at.checkbox(key="measured_on_stage").check()

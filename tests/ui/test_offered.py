@@ -2,7 +2,7 @@
 
 from ops import ALGORITHMS
 from ops.plan import Plan
-from ui.plan.machines import able_on
+from ui.simulate.machines import able_on
 
 
 def test_menus_offer_adding_switches_only_where_the_machine_has_some():

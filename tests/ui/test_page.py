@@ -15,9 +15,11 @@ from sim.errors import InputError
 from sim.faults.kinds import FAULTS
 from sim.machines import build
 from sim.units import MiB, fmt_time
-from ui.files.exports import EXPORTS, Shot
+from tests.ui.visited import state_of
+from ui.export.exports import EXPORTS, Shot
 from ui.plan.examples import EXAMPLES
 from ui.plan.picture import export, file_name, run
+from ui.simulate.state import SimulateState
 from ui.text import catalogue, say
 from ui.workers import tasks
 from ui.workers.one import the_pool
@@ -317,10 +319,10 @@ def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_ca
     assert not at.exception
     collective = next(box for box in at.selectbox if box.key.startswith("title.collective_"))
     collective.select("broadcast").run()
-    assert at.session_state.plan.algorithm.startswith("broadcast.")
+    assert state_of(at, SimulateState).plan.algorithm.startswith("broadcast.")
     assert at.query_params["against"] == kept
     at = page(**at.query_params)  # the link says it all
-    assert at.session_state.plan.others() == [Plan(machine="switch:ranks=4", size="1MiB")]
+    assert state_of(at, SimulateState).plan.others() == [Plan(machine="switch:ranks=4", size="1MiB")]
     at = page(capture="example-dual-socket-pcie", against=kept)
     titles = at.dataframe[0].value.iloc[:, 0].tolist()
     assert titles == ["dual-socket-pcie · 64MiB", "switch:ranks=4 · 1MiB"]

@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from ui.files.figures import DARK, LIGHT, SHADES
-from ui.player.component import ASSETS, style
-from ui.stage.palette import BLOCKS, LOAD, contrast, ink_on
+from ui.drawing.figures import DARK, LIGHT, SHADES
+from ui.layout.palette import BLOCKS, LOAD, contrast, ink_on
+from ui.player.component import style
+from ui.player.scripts import ASSETS
 
 # Machado, Oliveira and Fernandes 2009, full deficiency; linear RGB
 EYES = {

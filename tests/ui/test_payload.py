@@ -9,16 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
+from ops.plan import Plan
 from sim.engine import simulate
 from sim.faults.kinds import faults
 from sim.machines import build
 from sim.schedule import NOTHING
 from sim.trace.link_load import utilisation
 from sim.units import MiB
+from ui.drawing.frames import Film
+from ui.layout.captions import intervals, set_words
 from ui.player import payload as module
 from ui.player.payload import pack, tick, unpack
-from ui.stage.captions import intervals, set_words
-from ui.stage.frames import Film
 
 PLANS = [
     ("allreduce.ring", "switch:ranks=8", 8),
@@ -230,3 +231,25 @@ def test_a_switch_that_adds_up_lets_ranks_send_less():
 @given(st.integers(0, (1 << 64) - 1))
 def test_sets_of_ranks_are_told_as_lists_of_them_are(bits):
     assert set_words(bits) == intervals(r for r in range(64) if bits >> r & 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "can"),
+    [
+        ({}, True),
+        ({"lockstep": True}, True),
+        ({"fault": "straggler:rank=1,late=2us"}, True),
+        ({"algorithm": "nccl.allreduce"}, False),
+        ({"algorithm": "openmpi.allreduce"}, False),
+    ],
+)
+def test_a_page_gets_what_it_needs_to_run_again_where_it_can(words, can):
+    trace = Plan(**{"machine": "switch:ranks=4", "algorithm": "allreduce.ring", "size": "1MiB", **words}).run().trace
+    header, columns = unpack(pack(trace))
+    assert ("waiter" in columns) == can
+    if can:
+        assert header["meta"]["share"] == trace.schedule.unit_share
+        assert len(columns["waiters"]) == trace.schedule.transfers + words.get("lockstep", 0) * (
+            trace.schedule.steps - 1
+        )
+    assert "waiter" not in unpack(pack(trace.chosen(np.arange(3))))[1]

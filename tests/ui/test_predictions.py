@@ -7,7 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from sim.errors import InputError
-from ui.learning.asking import outcomes
+from tests.ui.visited import state_of
+from ui.learn.asking import outcomes
 from ui.learning.predictions import (
     HEAD,
     LARGEST,
@@ -23,6 +24,7 @@ from ui.learning.predictions import (
     to_text,
     to_word,
 )
+from ui.learning.state import LearnState
 from ui.lessons import LESSONS
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -150,13 +152,13 @@ def test_a_question_comes_back_on_the_page_beside_what_was_said_before():
     next(b for b in at.button if b.label == "Check").click().run()
     assert at.success[0].value.startswith("Right: 48 MiB. 6 steps of 8 MiB")
     assert any(c.value == "Last time you predicted 64 MiB, but it was 112 MiB." for c in at.caption)
-    assert predictions(at.session_state.learned)["ring", 3, 1].answer == 48.0
+    assert predictions(state_of(at, LearnState).words)["ring", 3, 1].answer == 48.0
     at.button(key="again_back").click().run()
     assert at.title[0].value == "Parameter server or ring"
     assert not at.exception
     (link,) = [code.value for code in at.code if "progress=" in code.value]
-    assert from_word(dict(parse_qsl(link.removeprefix("?")))["progress"]) == at.session_state.learned
+    assert from_word(dict(parse_qsl(link.removeprefix("?")))["progress"]) == state_of(at, LearnState).words
     at.query_params["progress"] = "damaged"
     at.run()
     assert "the link's progress is damaged" in at.error[0].value
-    assert finished(at.session_state.learned) == {"ring", "trees"}
+    assert finished(state_of(at, LearnState).words) == {"ring", "trees"}

@@ -18,8 +18,10 @@ from tests.blocking import HOSTILE, block
 from tests.browser.conftest import PATIENCE, serve
 from tests.ui.test_dropped import drop, told
 from tests.ui.test_page import APP, page
+from tests.ui.visited import change_state
 from ui.talk import Talk, TalkScene, document
 from ui.text import say
+from ui.visit import VisitState
 from ui.workers import asking, reading
 from ui.workers.one import OwnProcess
 from ui.workers.pool import PoolLimits, WorkerPool
@@ -114,7 +116,9 @@ DROPPED = {
 @pytest.mark.parametrize("texts", DROPPED.values(), ids=DROPPED)
 def test_no_page_reads_what_is_dropped_itself(pool, texts):
     at = page()
-    at.session_state["received"] = {"files": [{"name": f"{k}.txt", "text": text} for k, text in enumerate(texts)]}
+    change_state(
+        at, VisitState, received={"files": [{"name": f"{k}.txt", "text": text} for k, text in enumerate(texts)]}
+    )
     at.run()
     assert not at.exception
     assert "arrived" in pool.calls
@@ -165,7 +169,7 @@ def test_what_is_dropped_and_blocks_its_reader_is_refused_in_the_language_of_the
 
 BLOCKING_APP = """
 if __name__ == "__main__":
-    from ui.front import main
+    from ui.frame.front import main
 
     main()
 elif __name__ != "__mp_main__":

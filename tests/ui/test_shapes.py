@@ -11,8 +11,8 @@ from ops.plan import Plan
 from ops.plan.notation import MOST as MOST_BESIDE
 from ops.plan.notation import beside, differences
 from sim.errors import InputError
-from ui.stage.algorithm_layout import MOST, shape_of
-from ui.widgets import compare
+from ui.controls import compare
+from ui.layout.algorithm_layout import MOST, shape_of
 
 
 @pytest.mark.parametrize(

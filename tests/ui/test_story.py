@@ -8,11 +8,13 @@ import pytest
 from ops.plan import Plan
 from sim.schedule.numeric import execute
 from tests.ui.test_page import page, players
+from tests.ui.visited import change_state, state_of
 from ui.plan.picture import carried_out, run
 from ui.player.payload import unpack
+from ui.simulate.state import SimulateState
 from ui.story import CHAPTERS, Chapter
+from ui.story.state import StoryState
 from ui.story.telling import gradients, story
-from ui.story.visit import hear
 from ui.text import languages, written
 
 TOLD = {language: story(language) for language in languages()}
@@ -83,16 +85,8 @@ def test_the_first_page_offers_it_and_sends_it_only_when_it_is_asked_for():
     assert data(at)["text"]["story.offer"]
     assert not data(at)["seen"]
     assert "told" not in data(at)
-    at.session_state["story_opened"] = 1
+    change_state(at, SimulateState, story=StoryState(number=1))
     assert data(at.run())["told"] == json.loads(json.dumps(TOLD["en"]))
-
-
-@pytest.mark.parametrize("word", ["", "close", None, 7, ["end"], {"end": 1}, "end; drop"])
-def test_what_a_browser_makes_up_is_no_news(word, monkeypatch):
-    state = {}
-    monkeypatch.setattr("streamlit.session_state", state)
-    hear(word)
-    assert not state
 
 
 @pytest.mark.parametrize("words", [{"machine": "switch:ranks=8"}, {"size": "1MiB"}])
@@ -102,12 +96,12 @@ def test_a_link_with_a_plan_shows_the_plan(words):
 
 def test_who_heard_it_to_its_end_stands_at_its_last_run_and_may_go_back():
     at = page()
-    at.session_state["story_ended"] = True
+    change_state(at, SimulateState, story=StoryState(has_ended=True))
     at.run()
     at.run()
     assert not at.exception
     assert data(at) is None
-    assert at.session_state["plan"] == CHAPTERS[-1].plan
+    assert state_of(at, SimulateState).plan == CHAPTERS[-1].plan
     assert at.query_params["machine"] == CHAPTERS[-1].plan.machine
     at.button(key="undo").click().run()
-    assert at.session_state["plan"] == Plan()
+    assert state_of(at, SimulateState).plan == Plan()

@@ -12,7 +12,10 @@ from streamlit.testing.v1.element_tree import Radio
 from ops.plan import Plan
 from sim.errors import InputError
 from tests.ui.test_page import page
+from tests.ui.visited import change_state, state_of
+from ui.simulate.state import SimulateState
 from ui.talk import StageLine, Talk, TalkScene, notation
+from ui.talk.state import TalkState
 from ui.text import say
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -25,7 +28,7 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
     at.query_params["page"] = "talk"
     at.run()
     assert any(say("page.talk.intro") == each.value for each in at.markdown)
-    at.session_state["own_talk"] = Talk("t", (TalkScene(FIRST, "a", stops=(1.0,)), TalkScene(Plan(machine="no"))))
+    change_state(at, TalkState, own=Talk("t", (TalkScene(FIRST, "a", stops=(1.0,)), TalkScene(Plan(machine="no")))))
     at.run()
     assert not at.exception
     errors = [each.value for each in at.error]
@@ -33,23 +36,23 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
     assert errors[0].startswith("1")
     assert "1 s" in errors[0]
     assert errors[1].startswith("2")
-    at.session_state["own_talk"] = Talk("t", (TalkScene(FIRST, "a"), TalkScene(SECOND)))
+    change_state(at, TalkState, own=Talk("t", (TalkScene(FIRST, "a"), TalkScene(SECOND))))
     at.run()
     at.text_area[0].set_value("one\n[1us] two").run()
     at.text_area[1].set_value("**notes**").run()
     at.text_input[2].set_value("2us 1us").run()
-    own = at.session_state["own_talk"]
+    own = state_of(at, TalkState).own
     assert [line.text for line in own.scenes[0].lines] == ["one", "two"]
     assert (own.scenes[0].notes, len(own.scenes[0].stops)) == ("**notes**", 2)
     at.text_area[0].set_value("[never] two").run()
     assert any("never" in each.value for each in at.error)
-    assert at.session_state["own_talk"] == own
+    assert state_of(at, TalkState).own == own
     at.button(key="talk_down").click().run()
-    assert [entry.plan for entry in at.session_state["own_talk"].scenes] == [SECOND, FIRST]
+    assert [entry.plan for entry in state_of(at, TalkState).own.scenes] == [SECOND, FIRST]
     at.button(key="talk_remove").click().run()
-    assert [entry.plan for entry in at.session_state["own_talk"].scenes] == [SECOND]
+    assert [entry.plan for entry in state_of(at, TalkState).own.scenes] == [SECOND]
     at.button(key="talk_show").click().run()
-    assert at.session_state.plan == SECOND
+    assert state_of(at, SimulateState).plan == SECOND
     assert not at.exception
 
 
@@ -57,26 +60,26 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
 def test_an_instant_that_is_none_of_a_link_is_not_taken_into_a_talk(word, start):
     at = page(machine="switch:ranks=4", t=word)
     at.button(key="talk_add").click().run()
-    (entry,) = at.session_state["own_talk"].scenes
+    (entry,) = state_of(at, TalkState).own.scenes
     assert entry.place.get("t", "0") == (word if start else "0")
     at = page(page="talk")
-    at.session_state["own_talk"] = Talk("t", (replace(entry, place={"t": word, "view": "machine"}),))
+    change_state(at, TalkState, own=Talk("t", (replace(entry, place={"t": word, "view": "machine"}),)))
     at.run()
     at.button(key="talk_show").click().run()
     assert not at.exception
-    assert at.session_state.start == start
+    assert state_of(at, SimulateState).start.t == start
 
 
 def test_a_scene_that_a_browser_calls_as_it_was_called_before_leaves_another_chosen():
     at = page(page="talk")
-    at.session_state["own_talk"] = Talk("t", (TalkScene(FIRST, "a"), TalkScene(SECOND)))
+    change_state(at, TalkState, own=Talk("t", (TalkScene(FIRST, "a"), TalkScene(SECOND))))
     at.run()
     at.radio[0].set_value(1).run()
     before = property(lambda radio: WidgetState(id=radio.id, string_value="1. what it was called"))
     with patch.object(Radio, "_widget_state", before):
         at.run()
     assert not at.exception
-    assert at.session_state["talk_scene"] == 1
+    assert state_of(at, TalkState).chosen == 1
     assert len(at.text_area) == 2
 
 

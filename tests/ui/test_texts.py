@@ -14,8 +14,9 @@ from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.trace.breakdown import PARTS
 from tests.ui.test_page import page
-from ui.board.words import SPOILED
-from ui.files.exports import EXPORTS
+from ui.build.words import SPOILED
+from ui.controls.compare import COMPARED
+from ui.export.exports import EXPORTS
 from ui.pages import PAGES
 from ui.pages.talk import FIELDS
 from ui.plan.examples import EXAMPLES
@@ -26,7 +27,6 @@ from ui.share.film import PAPERS
 from ui.share.offer import WORDS as EMBEDDED
 from ui.story import CHAPTERS
 from ui.text import ERROR, catalogue, languages, things, written
-from ui.widgets.compare import COMPARED
 
 TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.")
 """Texts of the Train page that its own tests look after."""

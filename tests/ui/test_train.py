@@ -10,16 +10,20 @@ from streamlit.testing.v1 import AppTest
 
 from ops.communicators.records import Span
 from ops.plan import Plan
+from ops.programs.result import PROGRAM
 from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
 from ui.charts import gaps
 from ui.charts.training import buffer, columns, timeline
+from ui.state import state
 from ui.text import catalogue, languages
-from ui.widgets import playhead
+from ui.train import playhead
+from ui.train.state import TrainState
 
 APP = str(Path(__file__).parents[2] / "app.py")
+RESULT = Path(__file__).parents[1] / "data" / "torchrun" / "ddp-4-ranks.json"
 WORDS = {
     key: key
     for key in ("compute", "backward", "hidden", "exposed", "wait", "host", "timeline", "buffer", "bubble", "open")
@@ -58,7 +62,7 @@ def test_every_workload_is_drawn(name):
 @pytest.mark.slow
 def test_every_workload_and_every_fact_has_words_in_every_language():
     machine = build("nodes:nodes=2,gpus=2")
-    facts, kinds = set(), set()
+    facts, kinds = {"compute"}, set()  # as a program's step has it
 
     def note(rows):
         for row in rows:
@@ -76,7 +80,7 @@ def test_every_workload_and_every_fact_has_words_in_every_language():
         assert {f"train.kind.{kind}" for kind in kinds} == {key for key in texts if key.startswith("train.kind.")}
         for kind in ("name", "about"):
             told = {key for key in texts if key.startswith(f"train.{kind}.")}
-            assert told == {f"train.{kind}.{name}" for name in WORKLOADS}
+            assert told == {f"train.{kind}.{name}" for name in (*WORKLOADS, PROGRAM)}
 
 
 def test_it_speaks_chinese():
@@ -196,26 +200,28 @@ def test_collectives_are_places_to_press_with_their_names():
 )  # fmt: skip
 def test_clicks_that_no_timeline_can_have_had_play_nothing(monkeypatch, words):
     step = replace(spans((COMM, 2.0, 6.0, "sum")), calls=[call("sum", 2.0, 6.0)])
-    monkeypatch.setattr(playhead.st, "session_state", state := SessionState())
-    state[playhead.KEY] = SimpleNamespace(asked=words)
+    monkeypatch.setattr("streamlit.session_state", held := {})
+    held[playhead.KEY] = SimpleNamespace(asked=words)
     playhead.clicked(step)
     assert playhead.chosen_of(step) is None
-    assert "train_plays" not in state
-    state[playhead.KEY].asked = {"call": 0, "share": 0.25, "when": 7}
+    assert "TrainState" not in held
+    held[playhead.KEY].asked = {"call": 0, "share": 0.25, "when": 7}
     playhead.clicked(step)
-    assert (playhead.chosen_of(step), state.train_from, state.train_plays) == (0, 0.25, 1)
+    assert playhead.chosen_of(step) == 0
+    assert state(TrainState) == TrainState(share=0.25, plays=1)
 
 
 def test_a_collective_of_another_step_is_chosen_no_longer(monkeypatch):
     drawn = []
     step = replace(spans((COMM, 2.0, 6.0, "sum")), calls=[call("sum", 2.0, 6.0)])
     for each in (step, replace(step, calls=[])):
-        state = SessionState()
-        state[playhead.CHOICE] = 4
-        shown = SimpleNamespace(session_state=state, selectbox=lambda *_, format_func, **__: drawn.append(format_func))
+        monkeypatch.setattr("streamlit.session_state", held := {playhead.CHOICE: 4})
+        shown = SimpleNamespace(
+            selectbox=lambda *_, format_func, **__: drawn.append(format_func), link_button=lambda *_, **__: None
+        )
         monkeypatch.setattr(playhead, "st", shown)
         playhead.draw(each, Plan(machine="dgx_a100"))
-        assert state[playhead.CHOICE] is None
+        assert held[playhead.CHOICE] is None
     (told,) = drawn
     assert (told(0), told(4)) == ("sum · 4 MB", "")
 
@@ -238,3 +244,16 @@ def test_blocks_have_their_true_widths():
     ]
     assert bars(buffer(rows, WORDS)) == [("block", 75, 100), ("block", 0, 75)]
     assert buffer([{"rank": 0, "count_bytes": 0, "displacement_bytes": 0}], WORDS) == ""
+
+
+def test_a_program_s_result_stays_until_it_is_closed():
+    at = page()
+    at.session_state["program"] = RESULT.read_text(encoding="utf-8"), "result.json"
+    at.run()
+    assert [title.value for title in at.title] == [catalogue("en")["train.name.program"]]
+    assert "all_reduce" in pictures(at)[0]
+    assert "result.json" in at.sidebar.markdown[1].value
+    at.selectbox(key="train_call").set_value(0).run()
+    assert not at.exception
+    at.button(key="program_close").click().run()
+    assert [title.value for title in at.title] == [catalogue("en")["train.name.ddp"]]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ops.training.buckets import buckets_of
 from ops.training.compression import COMPRESSIONS
 from ops.training.layers import Layer, parse_layers
+from ops.training.world import slowness
 from ops.workloads import WORKLOADS
 from sim.errors import InputError
 from sim.machines import build
@@ -78,6 +79,28 @@ def test_copies_into_buckets_keep_the_gpu_busy():
     assert found.peaks[0] == step().peaks[0] + MODEL
 
 
+def test_buffers_are_broadcast_and_copied_before_a_step():
+    """ResNet-50: 53 norms of two running tensors and a counter each, one broadcast of 26,560 x 2 + 53 numbers."""
+    words = {"model": "resnet50", "layers": "", "ranks": 2}
+    found, plain = step(**words, broadcast_buffers=True), step(**words)
+    sent = next(call for call in found.calls if call.name == "buffers")
+    assert (sent.algorithm, sent.size) == ("broadcast.chain", 4 * (2 * 26_560 + 53))
+    assert found.time - plain.time == exactly(sent.end - sent.start + 159 * 10e-6)
+
+
+def test_one_gpu_copies_its_gradients_into_buckets_too():
+    """Two tensors there and back: what DDP costs before there is anybody to talk to."""
+    one = step(build("switch:ranks=1"), bucket_view=False)
+    assert one.time == exactly(6e-3 + 4 * 10e-6)
+
+
+def test_gpus_of_different_speed_wait_for_the_slowest():
+    found, even = step(variation=0.02), step()
+    slowest = slowness(1, 2, 0.02)
+    assert found.time == exactly(even.time + 6e-3 * (slowest - 1))
+    assert slowness(0, 2, 0.02) < 1 < slowest
+
+
 def test_half_precision_halves_the_bytes_and_costs_passes_over_memory():
     cost = 6e6 / MEMORY
     for name in ("fp16", "bf16"):
@@ -104,6 +127,16 @@ def test_power_sgd_sums_two_thin_matrices_a_bucket():
     found = step(compression="powersgd", powersgd_rank=4, tflops=1.0)
     assert found.time == exactly(6e-3 + 6 * product + 2 * orthogonal + thin)
     assert found.facts["sent_bytes"] == 4 * 16e3
+
+
+def test_compressing_beside_the_backward_pass_takes_longer():
+    """Both products of the second layer's bucket want the GPU before the first layer's backward pass has ended."""
+    words = {"compression": "powersgd", "powersgd_rank": 1, "tflops": 1e-3}
+    apart, together = step(**words), step(**words, contention=0.5)
+    products, orthogonal = 2.0 * 1000 * 1000 / 1e9, 2.0 * 1000 / 1e9
+    assert together.time == exactly(apart.time + 0.5 * (2 * products + orthogonal))
+    assert together.facts["without_overlap_s"] == exactly(apart.facts["without_overlap_s"])
+    assert step(**words, contention=9.0).facts["overlap_saves_share"] < 0
 
 
 def test_power_sgd_leaves_small_matrices_and_vectors_alone():

@@ -16,7 +16,7 @@ from ops.plan.training import WorkloadPlan
 from ops.workloads.hybrid_parallel import ParallelGrid
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
-from tests.workloads.by_hand import exactly, run, summed, whole
+from tests.workloads.by_hand import exactly, half, run, summed, whole
 
 TOKENS, HIDDEN = 64, 128
 BLOCKS = {"hidden": HIDDEN, "length": TOKENS, "tflops": 1.0, "dtype": "float32"}
@@ -54,6 +54,80 @@ def test_two_stages_of_two_ranks_in_two_replicas(unfolded):
     assert step.peaks == [WEIGHTS / 2 * 2 + 2 * SIZE] * 8
 
 
+def alone(**words):
+    """One rank a stage on links that cost nothing."""
+    return hybrid("switch:ranks=8,bandwidth=1000000GBps,latency=0s", tensor=1, **words)
+
+
+@pytest.mark.parametrize(
+    ("words", "share"),
+    [
+        ({"schedule": "1f1b"}, 3 / 11),
+        ({"schedule": "interleaved", "chunks": 4}, 3 / 35),
+        ({"schedule": "zero_bubble"}, 3 / 27),
+    ],
+)
+def test_stages_idle_as_their_schedule_says(words, share):
+    step = alone(stages=4, depth=16, micro_batches=8, tflops=0.001, **words)
+    assert step.facts["ideal_bubble_share"] == exactly(share)
+    assert step.facts["bubble_share"] == pytest.approx(share, abs=1e-4)
+
+
+def test_recomputing_takes_four_passes_for_three_and_sums_again():
+    plain, again = (hybrid("switch:ranks=2", tensor=2, stages=1, depth=1, recompute=r) for r in (False, True))
+    assert again.facts["compute_s"] == exactly(plain.facts["compute_s"] * 4 / 3)
+    assert len(again.calls) == len(plain.calls) * 3 / 2
+    assert again.time == exactly(plain.time + 8 * (BLOCK / 2 + 2 * summed(SIZE)))
+    assert max(again.peaks) < max(plain.peaks)
+
+
+@pytest.mark.parametrize("shared", ("none", "optimizer", "parameters"))
+def test_shared_state_moves_what_an_allreduce_moves(shared):
+    """A reduce-scatter and an allgather send together what an allreduce does; they wait once more."""
+    step = hybrid("switch:ranks=2", tensor=1, stages=1, depth=2, micro_batches=1, shared=shared)
+    assert step.time == exactly(2 * 3 * BLOCK + summed(2 * WEIGHTS))
+    assert step.link_bytes.max() == exactly(2 * WEIGHTS)
+
+
+def test_gradients_of_all_but_the_first_block_hide_behind_the_last_pass_backward():
+    step = hybrid("switch:ranks=2", tensor=1, stages=1, depth=4, micro_batches=2, overlap_gradients=True, tflops=0.01)
+    assert step.time == exactly(2 * 4 * 3 * BLOCK * 100 + summed(WEIGHTS))
+
+
+def test_context_ranks_gather_keys_and_values_and_sum_their_gradients():
+    """Two ranks share a sample: each gathers both halves of keys and values, forward and backward, and sums back."""
+    step = hybrid("switch:ranks=2", tensor=1, context=2, stages=1, depth=1, micro_batches=1)
+    moved = [call.algorithm for call in step.calls]
+    assert moved == ["allgather.ring", "allgather.ring", "reduce_scatter.ring", "allreduce.ring"]
+    assert {call.size for call in step.calls[:3]} == {2 * SIZE}
+    assert step.time == exactly(3 * BLOCK / 2 + 3 * half(2 * SIZE) + summed(WEIGHTS))
+    assert step.facts["replicas"] == 1
+
+
+def test_scattered_messages_cross_the_network_once():
+    """Two ranks of a host send half of the activations each, and gather them where they arrive."""
+    words = {"tensor": 2, "stages": 2, "depth": 2, "micro_batches": 1}
+    whole_, parts = (hybrid("nodes:nodes=2,gpus=2", scatter_messages=s, **words) for s in (False, True))
+    crossed = [
+        sum(
+            float(amount)
+            for link, amount in zip(step.topology.links, step.link_bytes, strict=True)
+            if link.kind == "NET" and link.src == "H0.NIC0"
+        )
+        for step in (whole_, parts)
+    ]
+    assert crossed == [2 * SIZE, SIZE]
+    assert sum("gather input" in call.name for call in parts.calls) == 4 - 2
+
+
+def test_words_add_logits_to_the_last_stage_and_parameters_to_both_ends():
+    plain, words = (alone(stages=2, depth=2, micro_batches=4, ranks=2, words=w, tflops=0.001) for w in (0, 1000))
+    logits = 2 * TOKENS * HIDDEN * 1000 / 1e9
+    assert words.busy(1, "compute") - plain.busy(1, "compute") == pytest.approx(4 * 3 * logits)
+    assert words.busy(0, "compute") == exactly(plain.busy(0, "compute"))
+    assert words.peaks[0] - plain.peaks[0] == 2 * 1000 * HIDDEN * 4
+
+
 @st.composite
 def steps(draw):
     machine = draw(st.sampled_from(MACHINES))
@@ -65,7 +139,18 @@ def steps(draw):
         "stages": stages,
         "depth": stages * draw(st.integers(1, 2)),
         "micro_batches": draw(st.integers(1, 4)),
-        "schedule": draw(st.sampled_from(("1f1b", "gpipe"))),
+        **draw(
+            st.sampled_from(
+                (
+                    {"schedule": "1f1b"},
+                    {"schedule": "gpipe", "recompute": True},
+                    {"schedule": "zero_bubble"},
+                    {"shared": "parameters", "overlap_gradients": True},
+                    {"shared": "optimizer", "words": 1000},
+                    {"overlap_gradients": True, "scatter_messages": True},
+                )
+            )
+        ),
         "backend": draw(st.sampled_from(("ideal", "gloo", "mpi", "mpich", "nccl"))),
     }
     return machine, words
@@ -182,6 +267,6 @@ def test_what_does_not_go_together_is_told_in_a_sentence(words, told, capsys):
 def test_ranks_are_dealt_in_groups_then_replicas_then_stages():
     grid = ParallelGrid(2, 3, 4)
     assert [grid.stage(rank) for rank in (0, 5, 6, 23)] == [0, 0, 1, 3]
-    assert (list(grid.near(9)), list(grid.far(9)), grid.neighbours(9)) == ([8, 9], [7, 9, 11], (3, 15))
+    assert (list(grid.near(9)), list(grid.far(9)), grid.neighbours(9)) == ([8, 9], [7, 9, 11], [3, 15])
     for tensor in (False, True):
         assert sorted(grid.classes(tensor=tensor).reshape(-1).tolist()) == list(range(24))

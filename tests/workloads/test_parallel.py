@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ops.training.layers import Layer
+from ops.training.pipelines import PIPELINES
 from ops.workloads.expert_parallel import routed
-from ops.workloads.pipeline_parallel import balanced, order
+from ops.workloads.pipeline_parallel import balanced
 from sim.errors import InputError
 from sim.machines import build
 from tests.workloads.by_hand import ALPHA, BETA, TWO, exactly, half, run, summed, whole
@@ -119,6 +120,42 @@ def test_capacity_drops_what_is_too_much():
     assert found.facts["tokens_by_rank"] == [64, 32]
 
 
+def crossing(step):
+    """Bytes that leave the first host by its NICs."""
+    links = zip(step.topology.links, step.link_bytes, strict=True)
+    return sum(float(sent) for link, sent in links if link.kind == "NET" and link.src.startswith("H0"))
+
+
+def test_a_token_crosses_the_network_once_for_all_its_experts_there():
+    """Two hosts of two, two choices each: half of the copies cross, or 1 - (1 - 1/2)^2 of the tokens."""
+    machine = build("nodes:nodes=2,gpus=2")
+    words = {"tokens": 1000, "hidden": 64, "depth": 1, "skew": 0.0, "experts": 8, "degree": 4, "chosen": 2}
+    token, ways = 64 * 2, 4  # there and back, forward and backward
+    sent = {once: crossing(run("expert_parallel", machine, once=once, **words)) for once in ("expert", "rank", "node")}
+    assert sent["expert"] == 2 * ways * token * 1000
+    assert sent["rank"] == 2 * ways * token * 2 * round(1000 * (1 - 0.75**2))
+    assert sent["node"] == 2 * ways * token * 750
+    eighth = run("expert_parallel", machine, once="node", dispatch_dtype="float8", **words)
+    assert crossing(eighth) == 2 * token * 750 * (0.5 + 3)
+    assert eighth.facts["tokens_by_rank"] == [2000] * 4
+
+
+def test_skewed_tokens_pass_on_to_the_favourite_inside_its_host():
+    """Expert 0 alone is chosen: every token goes to the first host, and there to rank 0."""
+    step = run(
+        "expert_parallel", build("nodes:nodes=2,gpus=2"), once="node", tokens=100, hidden=64, depth=1, skew=16.0,
+        experts=4, degree=4, chosen=1,
+    )  # fmt: skip
+    assert step.facts["tokens_by_rank"] == [400, 0, 0, 0]
+    assert step.facts["load_imbalance"] == 4
+    assert crossing(step) == 2 * 100 * 128 * 2  # combined tokens go back, forward and backward
+
+
+def test_one_copy_a_node_needs_hosts_of_several_ranks():
+    with pytest.raises(InputError, match="once=node needs hosts"):
+        run("expert_parallel", build("nodes:nodes=4,gpus=1"), once="node", degree=4)
+
+
 @given(st.integers(1, 5000), st.integers(1, 64), st.integers(1, 8), st.floats(0, 4))
 @settings(max_examples=60)
 def test_every_token_is_routed(tokens, experts, chosen, skew):
@@ -149,14 +186,41 @@ def test_1f1b_keeps_fewer_activations_than_gpipe():
     assert (peaks["gpipe"]["activations"], peaks["1f1b"]["activations"]) == (8e6, 2e6)
 
 
-@pytest.mark.parametrize("schedule", ("gpipe", "1f1b"))
-@pytest.mark.parametrize("stages, micros", ((2, 1), (4, 4), (4, 16), (8, 3)))
-def test_equal_stages_that_talk_for_nothing_idle_as_the_formula_says(schedule, stages, micros):
-    layers = "\n".join(f"l{k} 1 1ms 2ms" for k in range(stages))
+@pytest.mark.parametrize(
+    "schedule, chunks, share",
+    (
+        ("gpipe", 1, lambda p, m: (p - 1) / (m + p - 1)),
+        ("1f1b", 1, lambda p, m: (p - 1) / (m + p - 1)),
+        ("interleaved", 1, lambda p, m: (p - 1) / (m + p - 1)),
+        ("interleaved", 3, lambda p, m: (p - 1) / (3 * m + p - 1)),
+        ("zero_bubble", 1, lambda p, m: (p - 1) / (3 * m + p - 1)),
+    ),
+)
+@pytest.mark.parametrize("stages, micros", ((2, 2), (4, 4), (4, 16), (3, 9)))
+def test_equal_stages_that_talk_for_nothing_idle_as_the_formula_says(schedule, chunks, share, stages, micros):
+    """Huang et al. 2019; Narayanan et al. 2021, section 2.2; Qi et al. 2023, table 2 with passes of one length."""
+    layers = "\n".join(f"l{k} 1 1ms 2ms" for k in range(stages * chunks))
     machine = build(f"switch:ranks={stages},bandwidth=1EBps,latency=0us".replace("1EBps", "1e18Bps"))
-    found = run("pipeline_parallel", machine, layers=layers, schedule=schedule, micro_batches=micros, message=1)
-    assert found.facts["bubble_share"] == pytest.approx(found.facts["ideal_bubble_share"], abs=1e-9)
-    assert found.time == exactly((micros + stages - 1) * 3e-3)
+    words = {"schedule": schedule, "chunks": chunks, "micro_batches": micros, "message": 1}
+    found = run("pipeline_parallel", machine, layers=layers, **words)
+    assert found.facts["ideal_bubble_share"] == exactly(share(stages, micros))
+    assert found.facts["bubble_share"] == pytest.approx(share(stages, micros), abs=1e-9)
+    assert found.time == exactly(micros * chunks * 3e-3 / (1 - share(stages, micros)))
+
+
+def test_schedules_that_cannot_be_are_told():
+    with pytest.raises(InputError, match="3 micro-batches do not make rounds of 2 stages"):
+        run("pipeline_parallel", layers=TWO, schedule="interleaved", micro_batches=3)
+    with pytest.raises(InputError, match="chunks=2 needs schedule=interleaved"):
+        run("pipeline_parallel", layers=f"{TWO}; third 1 1ms 2ms; fourth 1 1ms 2ms", chunks=2)
+
+
+def test_zero_bubble_keeps_what_1f1b_keeps_on_its_first_stage():
+    peaks = {
+        schedule: run("pipeline_parallel", layers=TWO, schedule=schedule, micro_batches=8).memory_at_peak(rank)
+        for schedule, rank in (("zero_bubble", 1), ("1f1b", 0))
+    }
+    assert peaks["zero_bubble"]["activations"] == peaks["1f1b"]["activations"] == 2e6
 
 
 def test_replicas_of_a_stage_sum_its_gradients():
@@ -167,13 +231,19 @@ def test_replicas_of_a_stage_sum_its_gradients():
     assert found.facts["replicas"] == 2
 
 
-@given(st.sampled_from(("gpipe", "1f1b")), st.integers(1, 9), st.integers(1, 12), st.data())
+@given(st.sampled_from([*PIPELINES]), st.integers(1, 9), st.integers(1, 12), st.integers(1, 4), st.data())
 @settings(max_examples=80)
-def test_every_micro_batch_goes_forward_then_back(schedule, stages, micros, data):
-    stage = data.draw(st.integers(0, stages - 1))
-    done = list(order(schedule, stage, stages, micros))
-    assert sorted(done) == sorted((what, k) for what in "FB" for k in range(micros))
-    assert all(done.index(("F", k)) < done.index(("B", k)) for k in range(micros))
+def test_every_micro_batch_goes_forward_then_back(schedule, stages, micros, chunks, data):
+    stage, pipeline = data.draw(st.integers(0, stages - 1)), PIPELINES[schedule]
+    chunks = chunks if pipeline.chunks else 1
+    micros *= stages if schedule == "interleaved" else 1
+    done = pipeline.turns(stage, stages, micros, chunks)
+    kinds = "FBW" if pipeline.splits else "FB"
+    assert sorted(done) == sorted((what, k, chunk) for what in kinds for k in range(micros) for chunk in range(chunks))
+    place = {turn: at for at, turn in enumerate(done)}
+    for k in range(micros):
+        for chunk in range(chunks):
+            assert sorted(kinds, key=lambda what: place[what, k, chunk]) == list(kinds)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.data())

@@ -1,9 +1,13 @@
 """DataParallel, ZeRO and FSDP against steps worked out by hand and against the ZeRO paper."""
 
+from statistics import NormalDist
+
 import pytest
 
+from ops.training import backends
+from sim.errors import InputError
 from sim.machines import build
-from tests.workloads.by_hand import ALPHA, BETA, MODEL, TWO, chain, exactly, half, run, whole
+from tests.workloads.by_hand import ALPHA, BETA, MODEL, PAIR, TWO, chain, exactly, half, run, whole
 
 
 def dp(**given):
@@ -156,3 +160,102 @@ def test_memory_as_in_figure_1_of_the_zero_paper(stage, gigabytes):
     assert found.facts["state_bytes"] / 1e9 == pytest.approx(gigabytes, abs=0.05)
     under_way = {0: 0, 1: 0, 2: 2, 3: 4}[stage] * 0.3  # a layer of 300 MB as bucket, or gathered ahead
     assert gigabytes - 0.3 <= found.peaks[0] / 1e9 <= gigabytes + under_way + 0.05
+
+
+def fsdp(machine=PAIR, **words):
+    return run("fsdp", machine, **{"layers": TWO, "dtype": "float32", "layers_per_unit": 1, **words})
+
+
+def test_passes_gather_and_reduce_again_unless_they_do_not_sync():
+    """A pass hides a gather forward and one backward; the next pass's first gather waits for the last reduction."""
+    assert fsdp(accumulate=2).time == exactly(2 * (6e-3 + 3 * half(4e6)))
+    assert fsdp(accumulate=3).facts["volume_in_models"] == exactly(9)
+    alone = fsdp(accumulate=3, no_sync=True)
+    assert alone.facts["volume_in_models"] == exactly(3 * 2 + 1)
+    assert max(alone.peaks) > max(fsdp(accumulate=3).peaks)
+    assert zero(1, accumulate=3).facts["volume_in_models"] == exactly(2)
+    assert zero(2, accumulate=3).facts["volume_in_models"] == exactly(4)
+
+
+def test_passes_add_their_gradients_to_one_part():
+    """After a step nothing of the gradients is left, and the fourth pass takes no more room than the third."""
+    for words in ({"accumulate": 3}, {"accumulate": 3, "no_sync": True}, {}):
+        step = fsdp(**words)
+        assert sum(change.bytes for change in step.changes if change.kind == "gradients") == pytest.approx(0)
+        assert sum(change.bytes for change in step.changes if change.kind == "activations") == pytest.approx(0)
+    assert fsdp(accumulate=4).peaks == fsdp(accumulate=3).peaks
+
+
+def test_recomputing_takes_four_passes_of_compute_for_three_and_keeps_inputs():
+    step, kept = fsdp(recompute=True), fsdp()
+    assert step.busy(0, "compute") == exactly(8e-3)
+    assert kept.busy(0, "compute") == exactly(6e-3)
+    large = {"model": "gpt2", "layers": "", "dtype": "bfloat16"}
+    assert fsdp(**large, recompute=True).memory_at_peak(0).get("activations", 0) < (
+        fsdp(**large).memory_at_peak(0)["activations"] / 3
+    )
+    assert zero(2, recompute=True).busy(0, "compute") == exactly(8e-3)
+
+
+def test_gradients_travel_in_their_own_numbers():
+    sizes = {call.algorithm: call.size for call in fsdp(dtype="bfloat16", reduce_dtype="float32").calls}
+    assert sizes == {"allgather.ring": 2e6, "reduce_scatter.ring": 4e6}
+    eighth = {call.algorithm: call.size for call in fsdp(dtype="float8", reduce_dtype="bfloat16").calls}
+    assert eighth == {"allgather.ring": 1e6, "reduce_scatter.ring": 2e6}
+
+
+def test_hybrid_shards_gather_inside_a_group_and_sum_a_part_between_the_copies():
+    """HSDP on two hosts of two: what crosses the network is each rank's half of the gradients, there and back."""
+    machine = build("nodes:nodes=2,gpus=2")
+    step = fsdp(machine, shard_group=2)
+    network = sum(
+        float(amount)
+        for link, amount in zip(machine.links, step.link_bytes, strict=True)
+        if link.kind == "NET" and link.src.startswith("H0")
+    )
+    assert network == exactly(MODEL)  # two ranks of a host, each twice half of its half
+    calls = {call.algorithm: call.ranks for call in step.calls if 0 in call.ranks}
+    assert calls == {"allgather.ring": (0, 1), "reduce_scatter.ring": (0, 1), "allreduce.ring": (0, 2)}
+    assert step.facts["state_bytes"] == fsdp().facts["state_bytes"]
+    assert step.verified
+
+
+def test_a_shard_group_divides_the_ranks():
+    with pytest.raises(InputError, match="4 ranks do not make groups of 3"):
+        fsdp(build("switch:ranks=4"), shard_group=3)
+
+
+@pytest.mark.parametrize("words", ({}, {"accumulate": 2, "recompute": True, "reduce_dtype": "bfloat16"}))
+@pytest.mark.parametrize("backend", ("ideal", "nccl"))
+def test_one_rank_for_all_is_the_step_of_all_ranks(monkeypatch, backend, words):
+    machine = build("dgx_h100:hosts=2")
+    every = fsdp(machine, backend=backend, **words)
+    monkeypatch.setattr(backends, "MOST_RANKS", 4)
+    one = fsdp(machine, backend=backend, **words)
+    assert (len(every.stands_for), one.stands_for) == (16, {0: 16})
+    assert one.time == pytest.approx(every.time, rel=1e-12)
+    assert one.exposed_s == pytest.approx(every.exposed_s, rel=1e-9)
+    assert (one.peaks, one.verified, one.facts) == (every.peaks, True, every.facts)
+    assert one.link_bytes == pytest.approx(every.link_bytes)
+    rows = [[row | {"longest_s": 0} for row in step.collectives] for step in (one, every)]
+    assert rows[0] == rows[1]
+
+
+def test_all_wait_for_the_slowest_gpu():
+    """Of three GPUs the last takes 1 / (1 - 0.1 z) times as long, z the normal quantile of its place (Blom 1958)."""
+    machine = build("switch:ranks=3,bandwidth=25GBps,latency=1us")
+    step, even = fsdp(machine, variation=0.1), fsdp(machine)
+    slowest = 1 / (1 - 0.1 * NormalDist().inv_cdf(2.625 / 3.25))
+    assert step.time - even.time == pytest.approx(6e-3 * (slowest - 1), rel=1e-6)
+    assert step.busy(1, "compute") == exactly(6e-3)
+
+
+def test_thousands_of_ranks_are_a_step_of_one():
+    """A ring of 4,096: every gather and reduction takes 4,095 messages of a 4,096th each."""
+    n = 4096
+    step = fsdp(build(f"switch:ranks={n},bandwidth=25GBps,latency=1us"))
+    part = (n - 1) * (ALPHA + 4e6 / n * BETA)
+    assert step.stands_for == {0: n}
+    assert step.time == exactly(6 * part + 1e-3)  # they follow each other, but for the second layer forward
+    assert step.link_bytes.max() == pytest.approx(3 * 8e6 * (n - 1) / n)
+    assert step.verified

@@ -12,7 +12,7 @@ from ops.lab.winners import WinnerMap, named
 from ops.plan.library_choice import library_of
 from sim.units import fmt_size, fmt_time
 from ui.charts.marks import BAR, ROW, SMALLEST, above_bars, across, chart, down, keyed, layered
-from ui.files.figures import PALETTE
+from ui.drawing.figures import PALETTE
 from ui.text import tell
 
 CHANGED = {"bandwidth": "page.lab.bandwidth", "latency": "page.lab.latency"}

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
-from ui.files.figures import PALETTE
+from ui.drawing.figures import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

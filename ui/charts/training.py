@@ -122,7 +122,10 @@ def timeline(
     for `rank` and `memory`, and for kinds of memory where they differ from their names. `calls` are collectives that
     can be pressed, by number, of which `chosen` is.
     """
-    areas = "".join(_call(k, call, window, chosen) for k, call in calls.items())
+    areas = {
+        rank: "".join(_call(k, call, window, chosen) for k, call in calls.items() if step.player(rank) in call.ranks)
+        for rank in ranks
+    }
     parts = [
         STYLE,
         gaps.STYLE,
@@ -143,13 +146,17 @@ def beside(title: str, step: TrainingStep, ranks: Sequence[int], window: Interva
 
 
 def _chart(
-    step: TrainingStep, ranks: Sequence[int], window: Interval, words: Mapping[str, str], areas: str = ""
+    step: TrainingStep,
+    ranks: Sequence[int],
+    window: Interval,
+    words: Mapping[str, str],
+    areas: Mapping[int, str] = MappingProxyType({}),
 ) -> list[str]:
     """A key to colours, a row for every rank, and the axis."""
     rows = [
         _row(
             words["rank"].format(rank=rank),
-            _lanes(step, rank, window, "".join(gaps.areas(step, rank, window, words)) + areas),
+            _lanes(step, rank, window, "".join(gaps.areas(step, rank, window, words)) + areas.get(rank, "")),
         )
         for rank in ranks
     ]

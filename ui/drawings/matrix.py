@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
-from ui.files.figure_holdings import columns_of, head_of_holdings, holdings, landed, rows_of
-from ui.files.figures import SENTENCE, Look, PagePart, left, passing, sheet, tell_time
-from ui.stage.frames import Film
+from ui.drawing.figure_holdings import columns_of, head_of_holdings, holdings, landed, rows_of
+from ui.drawing.figures import SENTENCE, Look, PagePart, left, passing, sheet, tell_time
+from ui.drawing.frames import Film
 
 
 def page(film: Film, width: float, look: Look) -> Figure:

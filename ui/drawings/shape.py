@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
-from ui.files.figure_stage import stage, standing
-from ui.files.figures import Look, passing
-from ui.stage.frames import Film
+from ui.drawing.figure_stage import stage, standing
+from ui.drawing.figures import Look, passing
+from ui.drawing.frames import Film
 
 
 def page(film: Film, width: float, look: Look) -> Figure:

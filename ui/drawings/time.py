@@ -5,8 +5,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from sim.units import fmt_time
-from ui.files.figures import MOST_MESSAGES, SENTENCE, Look, PagePart, colour_of, left, sheet, tell_time
-from ui.stage.frames import Film, Indices
+from ui.drawing.figures import MOST_MESSAGES, SENTENCE, Look, PagePart, colour_of, left, sheet, tell_time
+from ui.drawing.frames import Film, Indices
 from ui.text import say
 
 

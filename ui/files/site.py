@@ -17,13 +17,15 @@ from sim.base import watch
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.trace import Trace
+from ui.drawing.thumbnail import of_run
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
-from ui.notebook.subject import Played, read
 from ui.plan.gallery import GROUPS, Exhibit
-from ui.plan.thumbnail import of_run
-from ui.player.component import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, Start, player_data, script, style
+from ui.plan.subject import Played, read
+from ui.player.component import Start, player_data, style
+from ui.player.offers import offers
 from ui.player.payload import pack
+from ui.player.scripts import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, script
 from ui.story import VIEW, telling
 from ui.talk import lessons
 from ui.text import ENGLISH, catalogue, language_names, languages, say
@@ -229,7 +231,7 @@ def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
     """The player of an example, and the ways on."""
     pairs = zip(played.traces, played.titles, strict=True)
     runs = [_packed(trace, language, title) for trace, title in pairs]
-    data = player_data(runs, language, Start(0.0, exhibit.view))
+    data = player_data(runs, language, Start(0.0, exhibit.view), offers=offers(language))
     top = "../" * (_at(language, "scenes/x").count("/"))
     back = f'<a href="../index.html">{escape(say("examples.all", language))}</a>'
     keep = f'<button id="keep" data-file="{exhibit.name}.html">{escape(say("examples.keep", language))}</button>'

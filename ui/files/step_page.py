@@ -9,7 +9,7 @@ from ops.training.facts import is_table
 from ops.training.step import TrainingStep
 from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts import training
-from ui.player.component import ASSETS
+from ui.player.scripts import ASSETS
 from ui.text import say
 
 ROWS = 16

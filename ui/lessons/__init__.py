@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ops.plan import Plan
+from ops.plan.examples import PROGRAMS
 from ops.plan.training import WorkloadPlan
 from ops.run import Run
 from ops.training.step import TrainingStep
@@ -148,6 +149,11 @@ def times(value: float) -> str:
     """A ratio in words: the option that is nearest."""
     words = {1.0: "same", 2.0: "twice", 4.0: "four", 8.0: "eight", 0.5: "half"}
     return words[min(words, key=lambda factor: abs(np.log(factor / value)))]
+
+
+def program(name: str) -> str:
+    """The text of a program that comes with the project."""
+    return (PROGRAMS / f"{name}.py").read_text(encoding="utf-8")
 
 
 def busiest(outcome: Run) -> str:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from ops.plan import Plan
 from sim.units import MiB
+from ui.drawing.holders import holders
 from ui.lessons import Ask, LessonStep, busiest, lesson, ranks, sent
-from ui.plan.holders import holders
 
 N = 4
 MACHINE = f"switch:ranks={N}"

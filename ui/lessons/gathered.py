@@ -7,8 +7,8 @@ import numpy as np
 
 from ops.plan import Plan
 from sim.units import MiB
+from ui.drawing.frames import Film
 from ui.lessons import Ask, LessonStep, Runs, fastest, lesson, ratio
-from ui.stage.frames import Film
 
 GATHER = Plan(algorithm="allgather.ring", machine="switch:ranks=8", size="32MiB")
 BACKWARD = ("allreduce.ring", "reduce_scatter.ring")

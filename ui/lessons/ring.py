@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from ops.plan import Plan
 from sim.units import MiB
+from ui.drawing.holders import holders
 from ui.lessons import Ask, LessonStep, lesson, ranks, ratio, sent, times
-from ui.plan.holders import holders
 
 N = 8
 RING = Plan(algorithm="allreduce.ring", machine=f"switch:ranks={N}", size="64MiB")

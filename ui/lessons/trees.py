@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ops.plan import Plan
+from ui.drawing.holders import holders
 from ui.lessons import Ask, LessonStep, fastest, lesson, ratio
-from ui.plan.holders import holders
 
 N, ROUNDS = 16, 3
 TREE = Plan(algorithm="broadcast.binomial", machine=f"switch:ranks={N}", size="64MiB")

@@ -49,7 +49,7 @@ def show(
         if (error.name or "").partition(".")[0] not in ("anywidget", "traitlets"):
             raise
         raise ImportError("a notebook shows nothing without anywidget: run `pip install anywidget`") from None
-    from ui.notebook.subject import Played, Trained, read
+    from ui.plan.subject import Played, Trained, read
 
     subject, words = read(what)
     said = dict(words)

@@ -11,12 +11,12 @@ from ops.training.step import TrainingStep
 from sim.trace import Trace
 from sim.units import TimeScale
 from ui.charts import training
+from ui.drawing.figures import LIGHT
+from ui.drawing.frames import Film
 from ui.drawings import still
-from ui.files.figures import LIGHT
+from ui.layout.palette import BLOCKS
 from ui.notebook.stills import image
 from ui.player.views import FIRST
-from ui.stage.frames import Film
-from ui.stage.palette import BLOCKS
 from ui.text import ENGLISH
 
 if TYPE_CHECKING:

@@ -15,14 +15,16 @@ from sim.errors import InputError
 from sim.trace import Trace
 from sim.units import fmt_size, fmt_time
 from ui.charts import training
-from ui.files.exports import Shot, render
+from ui.drawing.frames import Film
+from ui.export.exports import Shot, render
+from ui.layout.palette import BLOCKS, ink_on
 from ui.notebook.stills import image, still
-from ui.notebook.subject import Mapped, Played, Trained
-from ui.player.component import player_data, script, style
+from ui.plan.subject import Mapped, Played, Trained
+from ui.player.component import player_data, style
+from ui.player.offers import offers
 from ui.player.payload import pack
+from ui.player.scripts import script
 from ui.player.views import FIRST, VIEWS
-from ui.stage.frames import Film
-from ui.stage.palette import BLOCKS, ink_on
 from ui.text import languages, say
 
 LOW, HIGH = 200, 2000
@@ -94,7 +96,7 @@ class RunWidget(Shown):
             pack(trace, display.language) | {"title": title}
             for trace, title in zip(played.traces, played.titles, strict=True)
         ]
-        data = player_data(runs, display.language)
+        data = player_data(runs, display.language, offers=offers(display.language))
         super().__init__(display, played.link, data=data, view=view or FIRST, time=time)
 
     @property
@@ -133,7 +135,7 @@ class RunWidget(Shown):
         Raises InputError for an ending there is none of.
         """
         from sim.base.files.whole_file import write_whole
-        from ui.files.exports import EXPORTS
+        from ui.export.exports import EXPORTS
 
         ending = max((kind for kind in EXPORTS if file.lower().endswith(f".{kind}")), key=len, default=file[-20:])
         shot = Shot(self.view, self.time, seconds, width=width, language=self._display.language, dark=dark)
@@ -154,9 +156,9 @@ class RunWidget(Shown):
         return view
 
     def _pictures(self) -> list[str]:
+        from ui.drawing.figures import LIGHT
         from ui.drawings import DRAWINGS
         from ui.drawings import still as drawn
-        from ui.files.figures import LIGHT
 
         view = self.view if self.view in DRAWINGS else FIRST
         instants = [trace.began + min(self.time, trace.time) for trace in self.traces]

@@ -1,7 +1,7 @@
 """The page on which one draws a schedule by hand: a ladder of tasks, or anything on any machine."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,84 +15,46 @@ from ops.sketch import Sketch, collectives, columns_of, written, written_columns
 from ops.sketch.as_python import as_python
 from sim.base.numbers import whole
 from sim.errors import InputError, StalledError
-from ui.board import component, payload
+from ui import address
+from ui.build import component, payload
+from ui.build.state import MACHINES, OWN, BuildState, HandDrawing, of_task
 from ui.learning.ticked import meant, ticked
-from ui.pages import go, page
+from ui.navigation import go
+from ui.pages import page
 from ui.player.local_storage import remembered
+from ui.simulate import past
+from ui.state import become, callback, change, put, state, value
 from ui.text import plain, retold, spoken, tell, tell_or
-from ui.widgets import past
 from ui.workers.asking import ask, ask_apart, visitor
 
-OWN = "own"
-"""What is no task: a drawing of one's own."""
-FIRST_OWN = Sketch("allreduce", 4, 4)
-MACHINES = (
-    "switch:ranks={n},bandwidth=1GBps,latency=1us",
-    "ring:ranks={n},bandwidth=1GBps,latency=1us",
-    "torus:dims={n},wrap=no,bandwidth=1GBps,latency=1us",
-    "mesh:ranks={n},bandwidth=1GBps,latency=1us",
-    "nodes:nodes=2,gpus={half},nvlink=4GBps,nic=1GBps",
-    "dgx1v",
-    "dgx_a100",
-)
-"""Machines to begin with; any other may be typed."""
 WORDS = ("task", "collective", "ranks", "pieces", "root", "machine", "edits", "size", "steps")
 LONGEST = 12_000
 """Characters of a drawing that a link may carry."""
 
 
-@dataclass(frozen=True)
-class HandDrawing:
-    """What is on the board: for which task, if any, and on which machine."""
-
-    task: str
-    sketch: Sketch
-    machine: Plan = field(default_factory=lambda: Plan(machine=MACHINES[0].format(n=4), size="4MB"))
-
-    @property
-    def document(self) -> str:
-        """What tells it from another drawing, whatever is drawn on it."""
-        sketch = self.sketch
-        return ".".join(map(str, (self.task, sketch.collective, sketch.ranks, sketch.pieces, sketch.root)))
-
-    @property
-    def spare(self) -> int:
-        """Places of every rank beside those of the collective."""
-        return TASKS[self.task].spare if self.task in TASKS else int(self.sketch.kind.pairwise)
-
-
-def of_task(task: LadderTask) -> HandDrawing:
-    """The empty board of a task."""
-    return HandDrawing(task.name, task.empty, task.machine)
-
-
-@page(order=45)
+@page(order=45, state=BuildState)
 def build() -> None:
     """Draw the page once."""
-    state = st.session_state
-    problem = _arrive()
-    state.setdefault("ladder_solved", set())
-    state.ladder_solved = remembered("ladder", state.ladder_solved, set(TASKS))
+    _arrive()
+    change(BuildState, solved=frozenset(remembered("ladder", set(state(BuildState).solved), set(TASKS))))
     with st.sidebar:
         st.markdown(f"**{tell('page.build.title')}**")
         st.caption(tell("build.tagline"))
-        _choose(state.build, state.ladder_solved)
-    if problem:
+        _choose(state(BuildState).drawing, state(BuildState).solved)
+    if problem := state(BuildState).problem:
         st.error(plain(problem), icon=":material/link_off:")
     _board()
 
 
-def _arrive() -> str:
-    """Take what is drawn from the address, once per session; returns what was wrong with it."""
-    state = st.session_state
-    if "build" in state:
-        return str(state.get("build_problem", ""))
-    state.build, state.boards, state.build_problem = of_task(ladder()[0]), {}, ""
+def _arrive() -> None:
+    """Take what is drawn from the address, unless it was taken before."""
+    now = state(BuildState)
+    if now.is_read:
+        return
     try:
-        state.build = from_query({key: st.query_params[key] for key in st.query_params})
+        become(now.arrived(from_query(address.words())))
     except InputError as error:
-        state.build_problem = retold(error)
-    return str(state.build_problem)
+        become(now.arrived(None, retold(error)))
 
 
 def from_query(words: Mapping[str, str]) -> HandDrawing:
@@ -153,14 +115,15 @@ def _depart(drawing: HandDrawing) -> None:
         st.query_params.from_dict(words)
 
 
-def _choose(drawing: HandDrawing, solved: set[str]) -> None:
+def _choose(drawing: HandDrawing, solved: Collection[str]) -> None:
     """The ladder, and below it what a drawing of one's own is about."""
     names = [*(task.name for task in ladder()), OWN]
 
+    @callback
     def chosen() -> None:
-        _turn_to(meant(st.session_state.ladder_task, names, _title) or drawing.task)
+        become(state(BuildState).turned(meant(value("ladder_task"), names, _title) or drawing.task))
 
-    st.session_state.ladder_task = drawing.task
+    put("ladder_task", drawing.task)
     st.radio(
         tell("build.tasks"),
         names,
@@ -175,15 +138,6 @@ def _choose(drawing: HandDrawing, solved: set[str]) -> None:
 def _title(name: str) -> str:
     number = {task.name: k for k, task in enumerate(ladder(), 1)}.get(name)
     return tell(f"ladder.{name}.title") if number is None else f"{number}. {tell(f'ladder.{name}.title')}"
-
-
-def _turn_to(name: str) -> None:
-    """Another task, or one's own drawing, as it was left."""
-    state = st.session_state
-    state.boards[state.build.task] = state.build
-    fresh = of_task(TASKS[name]) if name in TASKS else HandDrawing(OWN, FIRST_OWN)
-    state.build = state.boards.get(name, fresh)
-    state.build_problem = ""
 
 
 def _choose_own(drawing: HandDrawing) -> None:
@@ -207,7 +161,7 @@ def _choose_own(drawing: HandDrawing) -> None:
     if chosen != drawing:
         try:
             _check(chosen)
-            st.session_state.build = chosen
+            change(BuildState, drawing=chosen)
         except InputError as error:
             st.error(plain(retold(error)), icon=":material/error:")
 
@@ -215,8 +169,7 @@ def _choose_own(drawing: HandDrawing) -> None:
 @st.fragment
 def _board() -> None:
     """The board with the referee's words, and ways to take the drawing away."""
-    state = st.session_state
-    drawing: HandDrawing = state.build
+    drawing = state(BuildState).drawing
     task = TASKS.get(drawing.task)
     st.title(_title(drawing.task), anchor=False)
     goal = tell_or(f"task.{task.name}", task.goal) if task else tell("build.own")
@@ -242,33 +195,32 @@ def _judged(drawing: HandDrawing) -> dict[str, Any] | None:
     except (InputError, StalledError) as error:
         st.error(plain(retold(error)), icon=":material/error:")
         return None
-    state = st.session_state
-    if board["solved"] and task not in state.ladder_solved:
-        state.ladder_solved = state.ladder_solved | {task}
+    if board["solved"] and task not in state(BuildState).solved:
+        become(state(BuildState).solving(task))
         st.rerun()
     return board
 
 
+@callback
 def _drawn() -> None:
     """Take what a person has drawn; it comes from a browser, so it is checked like a link."""
-    state = st.session_state
-    drawn, drawing = state.build_board.drawn, state.build
+    drawn, drawing = value("build_board").drawn, state(BuildState).drawing
     if not isinstance(drawn, dict) or drawn.get("document") != drawing.document:
         return
     steps = drawn.get("steps")
     if isinstance(steps, str) and len(steps) <= LONGEST:
-        state.build_problem = ""
         try:
-            state.build = replace(drawing, sketch=drawing.sketch.with_columns(columns_of(steps)))
+            after = replace(drawing, sketch=drawing.sketch.with_columns(columns_of(steps)))
+            change(BuildState, drawing=after, problem="")
         except InputError as error:
-            state.build_problem = retold(error)
+            change(BuildState, problem=retold(error))
 
 
 def _go_on(task: LadderTask) -> None:
     names = [entry.name for entry in ladder()]
     after = names[names.index(task.name) + 1 :]
     if after and st.button(tell("build.go_on"), icon=":material/arrow_forward:", type="primary", key="go_on"):
-        _turn_to(after[0])
+        become(state(BuildState).turned(after[0]))
         st.rerun()
 
 

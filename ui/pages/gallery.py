@@ -3,11 +3,14 @@
 import streamlit as st
 
 from sim.errors import InputError, StalledError
-from ui.pages import first, leave, page
+from ui.navigation import first, leave
+from ui.pages import page
+from ui.plan.beginning import Beginning
 from ui.plan.gallery import GROUPS, Exhibit, exhibits
+from ui.share.ways import ways
+from ui.simulate.past import restore
+from ui.state import callback
 from ui.text import plain, retold, spoken, tell
-from ui.widgets.past import restore
-from ui.widgets.take_away import ways
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -47,6 +50,7 @@ def _card(exhibit: Exhibit) -> None:
     ways(exhibit)
 
 
+@callback
 def _open(exhibit: Exhibit) -> None:
-    restore(exhibit.plan, exhibit.view)
+    restore(exhibit.plan, Beginning(view=exhibit.view))
     leave(first())

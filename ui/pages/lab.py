@@ -1,7 +1,7 @@
 """The lab: a form of what-ifs, who wins where, and a way from every cell to its run on the stage."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import streamlit as st
 
@@ -18,11 +18,13 @@ from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
 from ui.charts import kept
-from ui.pages import go, page
-from ui.plan.machines import able_on
+from ui.controls.parameter import fresh
+from ui.navigation import go
+from ui.pages import page
+from ui.simulate import past
+from ui.simulate.machines import able_on
+from ui.state import PageState, become, state
 from ui.text import plain, retold, tell
-from ui.widgets import past
-from ui.widgets.parameter import fresh
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_rows
 
@@ -82,6 +84,13 @@ class Question:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class LabState(PageState):
+    """The last question that was answered."""
+
+    good: Question = field(default_factory=Question)
+
+
 def _powers(n: int) -> list[str]:
     """Powers of two up to a number, and the number."""
     return [str(k) for k in sorted({n, *(1 << e for e in range(1, n.bit_length()) if 1 << e <= n)})]
@@ -95,11 +104,11 @@ def lab() -> None:
     try:
         question = _form(_arrive())
         answers = _answers(question)
-        st.session_state.lab_good = question
+        become(LabState(good=question))
     except InputError as error:
         st.error(plain(retold(error)), icon=":material/error:")
         try:
-            answers = _answers(st.session_state.get("lab_good", Question()))
+            answers = _answers(state(LabState).good)
         except InputError:  # a limit that stops every question: it has been told
             return
     tabs = st.tabs([plain(", ".join(filter(None, (of.machine, of.network)))) for of in answers])

@@ -8,16 +8,19 @@ from ops.collectives import table
 from ops.plan import Plan
 from sim.base.numbers import whole
 from ui import address
-from ui.learning import keeping, shown
-from ui.learning.aloud import say_aloud
-from ui.learning.asking import Exercise, is_settled, outcomes, question
+from ui.controls.parameter import fresh
+from ui.learn import keeping, shown
+from ui.learn.aloud import say_aloud
+from ui.learn.asking import Exercise, is_settled, outcomes, question
 from ui.learning.predictions import due, finished, step_of
 from ui.learning.runs import figures
+from ui.learning.state import LearnState
 from ui.learning.ticked import meant, ticked
 from ui.lessons import LESSONS, Lesson
 from ui.pages import page
+from ui.state import become, callback, change, state, value
 from ui.text import plain, tell, tell_or
-from ui.widgets.parameter import fresh
+from ui.visit import VisitState
 
 SHOWN = 40
 """Characters of a parameter that is shown."""
@@ -71,8 +74,9 @@ def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
 
     key = fresh("lesson")
 
+    @callback
     def chosen() -> None:
-        _turn_to(meant(st.session_state[key], names, _title) or lesson_name)
+        _turn_to(meant(value(key), names, _title) or lesson_name)
 
     with st.sidebar:
         name = st.radio(
@@ -121,17 +125,16 @@ def _walk(exercise: Exercise) -> None:
         if st.button(tell(f"page.learn.{word}"), key="next", type=kind, icon=icon):
             if not last:
                 _to(lesson.name, number + 1)
-            st.session_state.learned = st.session_state.learned | {lesson.name}
-            st.session_state.finished = lesson.name
+            become(state(LearnState).ending(lesson.name))
             st.rerun()
-    if st.session_state.get("finished") == lesson.name and number == len(lesson.steps):
+    if state(LearnState).finished == lesson.name and number == len(lesson.steps):
         st.success(tell("page.learn.done"), icon=":material/school:")
         _ask_again(lesson)
 
 
 def _ask_again(lesson: Lesson) -> None:
     """A question of an earlier lesson that is due, and the way to it."""
-    waiting = due(st.session_state.learned, lesson.name)
+    waiting = due(state(LearnState).words, lesson.name)
     if waiting is None:
         return
     name, number, turn = waiting
@@ -140,13 +143,13 @@ def _ask_again(lesson: Lesson) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="again"):
         st.markdown(tell("page.learn.again", title=tell(f"lesson.{name}.title"), question=text), width="stretch")
         if st.button(tell("page.learn.again.go"), key="again_go", icon=":material/replay:"):
-            st.session_state.left_lesson = (lesson.name, _step(lesson)[0])
+            change(LearnState, left=(lesson.name, _step(lesson)[0]))
             _to(name, number, turn)
 
 
 def _back(lesson: Lesson) -> None:
     """From a question that was asked again to where one was."""
-    name, number = st.session_state.get("left_lesson", (lesson.name, 1))
+    name, number = state(LearnState).left or (lesson.name, 1)
     if st.button(tell("page.learn.again.back", title=tell(f"lesson.{name}.title")), key="again_back", type="primary"):
         _to(name, number)
 
@@ -164,7 +167,7 @@ def _plan(exercise: Exercise) -> str:
 
 def _to(lesson: str, number: int, turn: int = 0) -> None:
     if lesson != st.query_params.get("lesson"):
-        st.session_state.turn = st.session_state.get("turn", 0) + 1  # the list of lessons begins anew
+        become(state(VisitState).renewed())  # the list of lessons begins anew
     _turn_to(lesson, number, turn)
     st.rerun()
 

@@ -1,10 +1,12 @@
 """Measured against simulated: how far off the clock is, worst first, and what it makes of a table that is pasted."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
 from ops.libraries.nccl.layers import LARGE
+from ops.measured import steps
 from ops.measured.accuracy import Cell, MeasuredRun, cells, published
 from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
@@ -14,6 +16,8 @@ from sim.errors import InputError, StalledError
 from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts import kept
 from ui.pages import page
+from ui.simulate.state import SimulateState
+from ui.state import PageState, become, state
 from ui.text import plain, retold, tell
 from ui.workers import tasks
 from ui.workers.asking import read
@@ -28,6 +32,13 @@ EXAMPLE = """# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824
 """Rows of microsoft/msccl-leaderboard (MIT), one NDv4."""
 HEIGHT = 520
 """Pixels of the list of all runs."""
+
+
+@dataclass(frozen=True)
+class MeasuredState(PageState):
+    """The last measurement that could be read: its text and name, the machine and its ranks."""
+
+    good: tuple[str, str, str | Plan, int] | None = None
 
 
 @page(order=50)
@@ -54,26 +65,27 @@ def measured() -> None:
             text, name = decoded(file.getvalue(), file.name), file.name
         _refuse_nothing(text, "page.measured.nothing" if file is None else "page.text.empty", name)
         more = _show(text, name, machine, int(ranks))
-        st.session_state.measured_good = (text, name, machine, int(ranks))
+        become(MeasuredState(good=(text, name, machine, int(ranks))))
     except (InputError, StalledError) as error:
         if not pasted.strip() and file is None:
             st.info(plain(retold(error)))
         else:
             st.error(plain(retold(error)), icon=":material/error:")
-        if "measured_good" in st.session_state:
-            more = _show(*st.session_state.measured_good)
+        if good := state(MeasuredState).good:
+            more = _show(*good)
     with top:
         _clock(more)
 
 
 def _machine() -> str | Plan:
     """Where it was measured: a machine's spec, empty if the output shall tell, or the plan whose machine it was."""
-    plan: Plan | None = st.session_state.get("plan")
-    own = (plan.capture_name or plan.machine) if plan else ""
+    simulated = state(SimulateState)
+    plan = simulated.plan
+    own = (plan.capture_name or plan.machine) if simulated.has_plan else ""
     spec = st.text_input(
         tell("page.measured.machine"), key="measured_machine", placeholder="dgx_a100:hosts=2", max_chars=200
     )
-    if plan and own and st.checkbox(tell("page.measured.stage", name=plain(own)), key="measured_on_stage"):
+    if own and st.checkbox(tell("page.measured.stage", name=plain(own)), key="measured_on_stage"):
         return plan
     return spec.strip()
 
@@ -97,6 +109,25 @@ def _clock(more: Sequence[MeasuredRun]) -> None:
     with st.expander(tell("page.measured.nearest")):
         behind = [cell for cell in every if cell.behind]
         st.dataframe([_behind(cell, pictures.label) for cell in behind], hide_index=True)
+    _steps()
+
+
+def _steps() -> None:
+    """Training steps that others published, beside those that are predicted from the first of each group."""
+    with st.expander(tell("page.measured.steps")):
+        st.caption(tell("page.measured.steps.what"))
+        st.dataframe([_step(row) for row in steps.kept()], hide_index=True)
+
+
+def _step(row: steps.PredictedRow) -> dict[str, str]:
+    error = tell("page.measured.steps.reference") if row.reference else fmt_share(row.error, 1)
+    return {
+        tell("page.measured.steps.group"): row.group,
+        "GPU": str(row.ranks),
+        tell("page.measured.error"): error,
+        tell("page.measured.measured"): f"{row.published:,g} {row.unit}",
+        tell("page.measured.simulated"): f"{row.predicted:,.5g}",
+    }
 
 
 def _behind(cell: Cell, label: Callable[[str], str]) -> dict[str, str]:

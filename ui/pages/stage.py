@@ -1,7 +1,7 @@
 """The stage: choices in the sidebar, the player in the middle, the numbers and the code around it."""
 
-import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -19,21 +19,24 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale, fmt_share
 from ui import address
-from ui.drawer import ahead, fork, form
-from ui.files.exports import EXPORTS
+from ui.controls import compare, diagnosis, fork, form, questions, sidebar, title
+from ui.export.exports import EXPORTS
 from ui.pages import page
 from ui.plan import picture
 from ui.plan.beginning import LONGEST_WORD, beginning_of, explaining
-from ui.plan.machines import format_of, machine_of
 from ui.plan.picture import STALLED, Picture
 from ui.player import component
+from ui.player.offers import offers
 from ui.player.views import VIEWS
 from ui.share import offer, take_away
-from ui.story import visit as story
+from ui.simulate import ahead, past, story
+from ui.simulate.load import load_of
+from ui.simulate.machines import format_of, machine_of
+from ui.simulate.state import SimulateState
+from ui.state import become, callback, change, state, value
 from ui.text import plain, retold, spoken
 from ui.text import tell as _say
-from ui.widgets import compare, diagnosis, past, questions, sidebar, title, whatif
-from ui.widgets.load import load_of
+from ui.visit import VisitState
 from ui.workers import reading
 from ui.workers.asking import read
 
@@ -42,7 +45,7 @@ LONGEST_CODE = 20_000
 """Characters of a schedule's file that are shown."""
 
 
-@page(order=10)
+@page(order=10, state=SimulateState)
 def stage() -> None:
     """Draw the page once."""
     ahead.begin()
@@ -51,9 +54,9 @@ def stage() -> None:
         st.error(plain(problem), icon=":material/link_off:")
     if st.context.is_embedded:
         if not problem:  # which would be hidden by a picture that fills its frame, and of another plan
-            _embedded(st.session_state.plan)
+            _embedded(state(SimulateState).plan)
         return
-    runs = _run_at_once(st.session_state.plan)
+    runs = _run_at_once(state(SimulateState).plan)
     with st.sidebar:
         st.markdown(f"**{_say('page.title')}**")
         st.caption(_say("page.tagline"))
@@ -81,7 +84,7 @@ def _run_at_once(plan: Plan) -> list[compare.Run]:
     """The runs of a plan that needs no form; none where one has to say what is wrong with it."""
     with st.container():  # there whether or not anything is waited for, so that what follows keeps its place
         try:
-            if "stopped" in st.session_state or not form.is_skipped(plan):
+            if state(VisitState).stopped is not None or not form.is_skipped(plan):
                 return []
             if plan.capture:
                 format_of(plan)  # what cannot be read in time is tried once, and not in each of its runs
@@ -96,10 +99,10 @@ def _shown(plan: Plan, topology: Topology | None, runs: list[compare.Run]) -> tu
     with st.container():  # there whether or not anything is refused, so that the picture below stays the same one
         runs = runs or (_carried_out(plan) if topology is not None else [])
         is_told = topology is not None and not runs  # what fields refused is mostly of the same cause, and beside them
-        for reason in [] if is_told else st.session_state.refused:
+        for reason in [] if is_told else state(VisitState).refused:
             st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
         if topology is None or not runs:
-            plan = st.session_state.get("good", Plan())
+            plan = state(SimulateState).good or Plan()
             return plan, machine_of(plan), _carried_out(plan)
     _depart(plan)
     ahead.allow(runs[0][1])
@@ -132,22 +135,16 @@ def _arrive() -> str:
 
     That stands until another plan is chosen: the first picture of a visit is soon drawn again.
     """
-    state = st.session_state
-    if not state.pop("reread", False) and "plan" in state:
-        problem, instead = state.get("problem", ("", None))
-        if state.plan != instead:
-            state.problem = problem, instead = "", None
-        if state.get("came") and "stood" in state:
-            state.start, state.view = state.stood
-        return str(problem)
+    now = state(SimulateState)
+    if now.is_read:
+        become(now.drawn_again(has_come=state(VisitState).has_come))
+        return state(SimulateState).problem
     words = address.words()
     plan, problem = _named(words)
-    past.move_on(plan)
-    address.stands_for(plan)
-    (state.start, state.view, state.place), late = beginning_of(words)
-    state.begun = state.get("begun", 0) + 1
+    start, late = beginning_of(words)
     problem = problem or (retold(late) if late else "")
-    state.problem = problem, plan
+    become(now.arrived(plan, start, problem))
+    address.stands_for(plan)
     return problem
 
 
@@ -171,7 +168,7 @@ def _named(words: dict[str, str]) -> tuple[Plan, str]:
 
 def _depart(plan: Plan) -> None:
     """Write the plan into the address."""
-    past.remember(plan)
+    become(state(SimulateState).ran(plan, is_refused=bool(state(VisitState).refused)))
     address.write(address.words_of(plan), plan)
 
 
@@ -213,7 +210,7 @@ def _as_file(plan: Plan, place: Mapping[str, str]) -> bytes:
 
 def _place() -> dict[str, str]:
     """Where the player stands, in the words of a link."""
-    place = getattr(st.session_state.get(PLAYER), "place", None)
+    place = getattr(value(PLAYER), "place", None)
     words = place if isinstance(place, Mapping) else {}
     return {name: str(words[name])[:LONGEST_WORD] for name in PLACE if words.get(name)}
 
@@ -255,64 +252,60 @@ def _why(figure: str, picture: Picture) -> str:
     return _say(f"page.{figure}.help", **words)
 
 
-def _stage(plan: Plan, runs: list[compare.Run]) -> None:
-    st.session_state.staged = fork.Staged(plan, runs)
-    _picture()
-
-
 @st.fragment
-def _picture() -> None:
-    state = st.session_state
+def _stage(plan: Plan, runs: list[compare.Run]) -> None:
     with st.container():  # there whether or not anything is waited for
-        fork.take()
-    if story.ended() or state.pop("brushed", False):  # what is marked is the part of a film
+        fork.take(plan)
+    is_brushed = state(SimulateState).is_brushed  # what is marked is the part of a film
+    change(SimulateState, is_brushed=False)
+    if story.ended() or is_brushed:
         st.rerun()
-    plan, runs = state.staged
     if address.length_of(plan) > LONGEST and not st.context.is_embedded:
         _offer_file(plan)
     usual = explaining(plan, (picture.shaped for _, picture, _ in runs))
-    if state.view not in VIEWS:
-        state.view = usual
+    now = state(SimulateState)
+    if now.start.view not in VIEWS:
+        now = replace(now, start=now.start._replace(view=usual))
     start = component.Start(
-        state.start,
-        state.view,
-        keep=state.get("keep", False),
-        number=state.get("begun", 0),
-        place=state.place,
+        now.start.t,
+        now.start.view,
+        keep=now.keeps_instant,
+        number=now.number,
+        place=now.start.place,
         usual=usual,
         is_linked=True,
     )
-    state.keep = False
-    offers = [] if plan.is_kept else whatif.offers()
+    become(replace(now, keeps_instant=False))
+    questions_here = [] if plan.is_kept else offers(spoken())
     player, memory = st.container(key="picture"), st.container()
     with memory:
         story.remember()
     offered, fills = story.shown(plan), st.context.is_embedded and len(runs) == 1 + len(plan.others())
-    more = {"offers": offers, "story": offered, "fills": fills, "turn": state.drawings}
+    more = {"offers": questions_here, "story": offered, "fills": fills, "turn": now.drawings}
     more["future"] = ahead.asking(plan)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:
-        heard = lambda: story.hear(state[PLAYER].story)  # noqa: E731
-        component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=heard)
+        component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=_heard)
 
 
+@callback
+def _heard() -> None:
+    story.hear(value(PLAYER).story)
+
+
+@callback
 def _moved() -> None:
     """Remember the instant and the view that a person stopped at, for when they come back from another page."""
-    still = st.session_state[PLAYER]
-    state = st.session_state
-    t, view = state.get("stood", (state.start, state.view))
-    if isinstance(still.t, int | float) and math.isfinite(still.t):
-        t = float(still.t)
-    state.stood = t, still.view if still.view in VIEWS else view
-    brush, before = _place().get("brush", ""), state.get("brush", "")
-    state.brush, state.brushed = brush, brush != before
+    still = value(PLAYER)
+    become(state(SimulateState).played(still.t, still.view, VIEWS, _place().get("brush", "")))
 
 
+@callback
 def _forked() -> None:
     """What if this happened: the page is drawn again with it, and without it beside."""
-    spec = st.session_state[PLAYER].fork
+    spec = value(PLAYER).fork
     if isinstance(spec, str) and len(spec) < LONGEST:
-        st.session_state.forked = spec
+        change(SimulateState, forked=spec)
 
 
 def _below(plan: Plan, topology: Topology, shown: Picture) -> None:
@@ -332,8 +325,8 @@ def _below(plan: Plan, topology: Topology, shown: Picture) -> None:
     with machine:
         _machine_panel(topology, plan)
         if shown.verdict != STALLED:
-            still = st.session_state.get(PLAYER)
-            take_away.draw(plan, shown.seconds, still, getattr(still, "view", st.session_state.view))
+            still = value(PLAYER)
+            take_away.draw(plan, shown.seconds, still, getattr(still, "view", state(SimulateState).start.view))
 
 
 def _code(plan: Plan, topology: Topology) -> None:

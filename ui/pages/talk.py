@@ -1,6 +1,6 @@
 """A talk: given here, and put together from scenes of the stage; kept in the visit and in files, nowhere else."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,16 +8,19 @@ from typing import Any
 import streamlit as st
 
 from sim.errors import InputError, StalledError
-from ui.pages import first, leave, page
-from ui.plan.beginning import instant_in
+from ui.navigation import first, leave
+from ui.pages import page
+from ui.plan.beginning import left_at
 from ui.player import component
 from ui.share import talks
+from ui.simulate.past import restore
+from ui.state import become, callback, change, state, value
 from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
 from ui.talk.example import example
 from ui.talk.notation import in_lines, in_words, lines_of, stops_of
 from ui.talk.pages import PackedScene
+from ui.talk.state import TalkState
 from ui.text import plain, retold, spoken, tell
-from ui.widgets.past import restore
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_apart, visitor
 
@@ -38,8 +41,10 @@ def talk() -> None:
     if not own.scenes:
         st.markdown(tell("page.talk.intro"))
         with st.container(horizontal=True):
-            st.button(tell("page.talk.stage"), on_click=leave, args=(first(),), type="primary", key="talk_stage")
-            st.button(tell("page.talk.example"), on_click=lambda: talks.opened(example(spoken())), key="talk_example")
+            st.button(
+                tell("page.talk.stage"), on_click=callback(leave), args=(first(),), type="primary", key="talk_stage"
+            )
+            st.button(tell("page.talk.example"), on_click=_show_example, key="talk_example")
         return
     above = st.container(horizontal=True, vertical_alignment="bottom", key="talk_bar")
     scenes = _packed(own)
@@ -53,10 +58,14 @@ def talk() -> None:
     _edit(own)
 
 
+@callback
+def _show_example() -> None:
+    talks.opened(example(spoken()))
+
+
 def _packed(own: Talk) -> list[PackedScene | None]:
     """Every scene as it is played; what cannot be run is told, and is None. Runs are kept as long as they are shown."""
-    state = st.session_state
-    before: dict[Any, PackedScene] = state.get("talk_packed", {})
+    before: Mapping[Any, PackedScene] = state(TalkState).packed
     now: dict[Any, PackedScene] = {}
     for number, entry in enumerate(own.scenes, 1):
         key = entry.plan, entry.place.get("view", ""), own.language
@@ -65,7 +74,7 @@ def _packed(own: Talk) -> list[PackedScene | None]:
             pages.check(replace(entry, origin=""), now[key].time)
         except (InputError, StalledError) as error:
             st.error(plain(f"{number}. {entry.title}: {error}"), icon=":material/error:")
-    state.talk_packed = now
+    change(TalkState, packed=now)
     return [now.get((entry.plan, entry.place.get("view", ""), own.language)) for entry in own.scenes]
 
 
@@ -82,8 +91,9 @@ def _bar(own: Talk, data: dict[str, Any]) -> None:
     """What the talk is called, and ways to keep it."""
     key = _fresh("title")
 
+    @callback
     def named() -> None:
-        talks.keep(replace(talks.current(), title=" ".join(st.session_state[key].split())))
+        change(TalkState, own=replace(talks.current(), title=" ".join(value(key).split())))
 
     st.text_input(tell("page.talk.name"), own.title, LONGEST_TITLE, key=key, on_change=named, width=380)
     name = document.file_name(own)
@@ -102,19 +112,19 @@ def _page(data: dict[str, Any], whose: str) -> bytes:
 
 def _fresh(name: str) -> str:
     """A widget's key: another one once scenes have changed places, so that widgets forget theirs."""
-    return f"talk_{name}_{st.session_state.get('talk_turn', 0)}_{spoken()}"
+    return f"talk_{name}_{state(TalkState).turn}_{spoken()}"
 
 
 def _edit(own: Talk) -> None:
     """The scenes in their order, and what is written to the chosen one."""
-    state = st.session_state
-    chosen = min(state.get("talk_scene", 0), len(own.scenes) - 1)
+    chosen = min(state(TalkState).chosen, len(own.scenes) - 1)
     order, fields = st.columns([1, 2], gap="medium")
     key = _fresh("scene")
 
+    @callback
     def picked() -> None:
-        if state[key] in range(len(own.scenes)):  # else a browser has sent a title that was changed at that moment
-            state.talk_scene = state[key]
+        if value(key) in range(len(own.scenes)):  # else a browser has sent a title that was changed at that moment
+            change(TalkState, chosen=value(key))
 
     with order:
         st.radio(
@@ -141,17 +151,18 @@ def _order(own: Talk, chosen: int) -> None:
     """Move the chosen scene, take it out, or stand there on the stage."""
     last = len(own.scenes) - 1
 
+    @callback
     def moved(to: int) -> None:
-        scenes = list(own.scenes)
-        scenes.insert(to, scenes.pop(chosen))
-        _again(replace(own, scenes=tuple(scenes)), to)
+        become(state(TalkState).moved(chosen, to))
 
+    @callback
     def removed() -> None:
-        _again(replace(own, scenes=own.scenes[:chosen] + own.scenes[chosen + 1 :]), max(0, chosen - 1))
+        become(state(TalkState).removed(chosen))
 
+    @callback
     def shown() -> None:
         entry = own.scenes[chosen]
-        restore(entry.plan, entry.place.get("view", ""), instant_in(entry.place) or 0.0, entry.place)
+        restore(entry.plan, left_at(entry.place))
         leave(first())
 
     with st.container(horizontal=True, gap="small", key="talk_order"):
@@ -163,26 +174,19 @@ def _order(own: Talk, chosen: int) -> None:
         st.button(tell("page.talk.show"), on_click=shown, icon=":material/open_in_new:", key="talk_show")
 
 
-def _again(changed: Talk, chosen: int) -> None:
-    talks.opened(changed)
-    st.session_state.talk_scene = chosen
-
-
 def _field(own: Talk, chosen: int, name: str) -> None:
     """A field of the chosen scene; what cannot be read stays in it and is told below."""
     shown, read = FIELDS[name]
     key = f"{_fresh(name)}_{chosen}"
 
+    @callback
     def changed() -> None:
-        entries = list(talks.current().scenes)
         try:
-            value = read(st.session_state[key])
+            entered = read(value(key))
         except InputError as error:
-            st.session_state.talk_refused = key, retold(error)
+            change(TalkState, refused=(key, retold(error)))
             return
-        entries[chosen] = replace(entries[chosen], **{name: value})
-        talks.keep(replace(talks.current(), scenes=tuple(entries)))
-        st.session_state.talk_refused = "", ""
+        become(state(TalkState).written(chosen, **{name: entered}))
 
     label, text = tell(f"page.talk.scene.{name}"), shown(own.scenes[chosen])
     words = tell(f"page.talk.scene.{name}.help") if name != "title" else None
@@ -192,6 +196,6 @@ def _field(own: Talk, chosen: int, name: str) -> None:
     else:
         most = LONGEST_TITLE if name == "title" else None
         st.text_input(label, text, most, key=key, help=words, on_change=changed)
-    refused, why = st.session_state.get("talk_refused", ("", ""))
+    refused, why = state(TalkState).refused
     if refused == key:
         st.error(plain(why), icon=":material/error:")

@@ -3,32 +3,34 @@
 import json
 from itertools import chain
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ops.plan import Plan
-from ops.plan.link import to_link
 from ops.plan.training import WorkloadPlan, from_query, to_query, to_yaml
+from ops.programs.result import ProgramResult
 from ops.training.facts import is_table
 from ops.workloads import WORKLOADS, TrainingStep
+from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui import address
 from ui.charts import gaps, training
+from ui.controls import sidebar
+from ui.controls.parameter import field, fresh, refuse, usual
 from ui.files import step_page
 from ui.pages import page
-from ui.plan.machines import machine_of
+from ui.simulate.machines import machine_of
+from ui.state import become, change, state
 from ui.text import plain, retold, spoken, tell
-from ui.widgets import playhead, sidebar
-from ui.widgets.parameter import field, refuse, usual
-from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.train import playhead
+from ui.train.state import FIRST, TrainState
+from ui.visit import VisitState
+from ui.workers import reading, tasks
+from ui.workers.asking import ask, read
 
-FIRST = WorkloadPlan(machine=Plan(machine="switch:ranks=4,bandwidth=3GBps"))
-"""What the page opens with: a network where some communication stands in the open."""
 ROWS = 8
 """Ranks drawn at once."""
 LONGEST = 6
@@ -43,46 +45,81 @@ CHARTS = {
 """Tables that are drawn too: what goes along, and what goes up."""
 
 
-@page(order=20)
+@page(order=20, state=TrainState)
 def train() -> None:
     """Draw the page once."""
     problem = _arrive()
     with st.sidebar:
         st.markdown(f"**{tell('page.train.title')}**")
         st.caption(tell("train.tagline"))
+        brought = _brought()
+    if brought is not None:
+        _draw(brought.machine, brought.step)
+        _downloads(brought.step)
+        return
+    with st.sidebar:
         name = _choose_workload()
-        machine, topology = sidebar.choose_machine(st.session_state.train.machine)
+        machine, topology = sidebar.choose_machine(state(TrainState).plan.machine)
         settings = _choose_parameters(name)
         place = st.container()
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
     plan, step = _shown(WorkloadPlan(name, settings, machine) if topology is not None else None, place)
-    st.title(tell(f"train.name.{plan.workload}"), anchor=False)
-    st.markdown(tell(f"train.about.{plan.workload}"))
+    _draw(plan.machine, step)
+    _downloads(step, plan)
+
+
+def _draw(machine: Plan, step: TrainingStep) -> None:
+    """Draw a step and what is known of it."""
+    st.title(tell(f"train.name.{step.workload}"), anchor=False)
+    st.markdown(tell(f"train.about.{step.workload}"))
     _headline(step)
-    _timeline(step, plan.machine)
+    _timeline(step, machine)
     _facts(step)
-    _downloads(plan, step)
+
+
+def _brought() -> ProgramResult | None:
+    """A program's result that somebody opened here or dropped on a page; None where there is none."""
+    program = state(TrainState).program
+    if program is None:
+        with st.expander(tell("train.program.open"), icon=":material/upload_file:"):
+            st.caption(tell("train.program.hint"))
+            file = st.file_uploader(tell("train.program.file"), type=["json"], key=fresh("program_file"))
+        if file is None:
+            return None
+        try:
+            program = decoded(file.getvalue(), file.name), file.name
+            read(reading.program, *program)
+        except InputError as error:
+            st.error(plain(retold(error)), icon=":material/error:")
+            return None
+        change(TrainState, program=program)
+        st.rerun()
+    result = read(reading.program, *program)
+    st.markdown(tell("train.program.shown", name=plain(program[1])))
+    if st.button(tell("train.program.close"), icon=":material/close:", key="program_close"):
+        change(TrainState, program=None)
+        become(state(VisitState).renewed())
+        st.rerun()
+    return result
 
 
 def _shown(plan: WorkloadPlan | None, place: DeltaGenerator) -> tuple[WorkloadPlan, TrainingStep]:
     """The step that was chosen, or where there is none the last one that there was, and why above it."""
-    state = st.session_state
     chosen = None
     try:
         chosen = ask(tasks.step, plan) if plan is not None else None
     except (InputError, StalledError) as error:
         with place:
             refuse(error)
-    for reason in state.refused:
+    for reason in state(VisitState).refused:
         st.warning(tell("page.stays", reason=plain(reason)), icon=":material/error:")
     if chosen is not None and plan is not None:
-        _depart(plan)
-        state.train_good = plan, chosen
+        become(state(TrainState).ran(plan, chosen))
+        address.write(to_query(plan), plan)
         return plan, chosen
-    if "train_good" not in state:
-        state.train_good = FIRST, _first()
-    good: tuple[WorkloadPlan, TrainingStep] = state.train_good
+    good = state(TrainState).good or (FIRST, _first())
+    change(TrainState, good=good)
     return good
 
 
@@ -97,21 +134,19 @@ def _first() -> TrainingStep:
 
 def _arrive() -> str:
     """Take the plan from the address, once per session; returns what was wrong with it."""
-    state = st.session_state
-    if "train" in state:
+    if state(TrainState).is_read:
         return ""
-    state.train = FIRST
-    address.stands_for(FIRST)
-    if not st.query_params.keys() - {*address.FRAME}:
-        return ""
-    try:
-        plan = from_query({key: st.query_params[key] for key in st.query_params})
-        machine_of(plan.machine)
-    except InputError as error:
-        return retold(error)
-    state.train = plan
+    plan, problem, words = FIRST, "", address.words()
+    if words.keys() - {*address.FRAME}:
+        change(TrainState, program=None)
+        try:
+            plan = from_query(words)
+            machine_of(plan.machine)
+        except InputError as error:
+            plan, problem = FIRST, retold(error)
+    become(state(TrainState).arrived(plan))
     address.stands_for(plan)
-    return ""
+    return problem
 
 
 def _choose_workload() -> str:
@@ -119,7 +154,7 @@ def _choose_workload() -> str:
     name: str = st.selectbox(
         tell("train.workload"),
         names,
-        index=names.index(st.session_state.train.workload),
+        index=names.index(state(TrainState).plan.workload),
         format_func=lambda x: tell(f"train.name.{x}"),
         key="train_workload",
     )
@@ -128,7 +163,7 @@ def _choose_workload() -> str:
 
 def _choose_parameters(name: str) -> tuple[tuple[str, str], ...]:
     """The parameters that differ from the workload's own."""
-    before: WorkloadPlan = st.session_state.train
+    before = state(TrainState).plan
     entry, first = WORKLOADS[name], dict(before.settings) if name == before.workload else {}
     with st.expander(tell("train.parameters"), expanded=True):
         settings = {key: _field(p, first.get(key), name) for key, p in entry.params.items()}
@@ -143,12 +178,6 @@ def _field(parameter: Parameter, word: str | None, owner: str) -> str:
     height, key = LARGE[parameter.name], f"{owner}_{parameter.name}"
     hint = tell("train.layers.help")
     return st.text_area(parameter.name, word or "", height=height, key=key, placeholder=hint).strip()
-
-
-def _depart(plan: WorkloadPlan) -> None:
-    """Write what is shown into the address."""
-    st.session_state.train = plan
-    address.write(to_query(plan), plan)
 
 
 def _headline(step: TrainingStep) -> None:
@@ -233,19 +262,6 @@ def _facts(step: TrainingStep) -> None:
     if step.collectives:
         st.subheader(tell("train.collectives", machine=plain(step.topology.name)), anchor=False)
         _table(step.collectives)
-        _watch(step)
-
-
-def _watch(step: TrainingStep) -> None:
-    """A link to the collective that takes longest, where the stage can show it: one of all ranks, of equal blocks."""
-    longest = max(playhead.playable(step).values(), key=lambda call: call.end - call.start, default=None)
-    if longest is None:
-        return
-    words = to_link(playhead.alone(st.session_state.train.machine, longest)) | (
-        {"lang": spoken()} if spoken() != "en" else {}
-    )
-    label = tell("train.watch", name=longest.algorithm)
-    st.link_button(label, f"?{urlencode(words)}", help=tell("train.watch.help"), icon=":material/movie:")
 
 
 def _label(key: str) -> str:
@@ -257,14 +273,15 @@ def _value(key: str, value: Any) -> str:
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
+    columns = [key for key in rows[0] if any(row[key] != "" for row in rows)] if rows else []
     st.dataframe(
-        [{_label(key): _value(key, value) for key, value in row.items()} for row in rows],
+        [{_label(key): _value(key, row[key]) for key in columns} for row in rows],
         hide_index=True,
         width="stretch",
     )
 
 
-def _downloads(plan: WorkloadPlan, step: TrainingStep) -> None:
+def _downloads(step: TrainingStep, plan: WorkloadPlan | None = None) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 
@@ -281,6 +298,8 @@ def _downloads(plan: WorkloadPlan, step: TrainingStep) -> None:
         for label, make in (("train.download.json", everything), ("train.download.perfetto", step.to_perfetto)):
             name = f"{step.workload}-{label.rpartition('.')[2]}.json"
             st.download_button(tell(label), make, name, "application/json", on_click="ignore")
+        if plan is None:
+            return
         st.download_button(
             tell("train.download.plan"), to_yaml(plan), f"{step.workload}.yaml", "text/yaml",
             help=tell("train.download.plan.help"), on_click="ignore",

@@ -18,9 +18,12 @@ FEW = 16
 class Beginning(NamedTuple):
     """Seconds from the runs' beginning, a view's name or none, and the rest of the place in the words of a link."""
 
-    t: float
-    view: str
-    place: dict[str, str]
+    t: float = 0.0
+    view: str = ""
+    place: Mapping[str, str] = {}
+
+
+FROM_THE_START = Beginning()
 
 
 def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None]:
@@ -33,6 +36,11 @@ def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None
     if wrong:
         del place["t"]
     return Beginning(t, view, place), wrong
+
+
+def left_at(place: Mapping[str, str]) -> Beginning:
+    """Return where a player was left, from the words of a link, which anybody may have written."""
+    return Beginning(instant_in(place) or 0.0, place.get("view", ""), place)
 
 
 def instant_in(place: Mapping[str, str]) -> float | None:

@@ -13,9 +13,9 @@ from ops.run.part import FULL, shown
 from sim.errors import InputError, StalledError
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
-from ui.files.exports import Shot, render
+from ui.export.exports import Shot, render
+from ui.layout.algorithm_layout import MOST
 from ui.player.payload import has_rows, pack
-from ui.stage.algorithm_layout import MOST
 from ui.text import say
 
 STALLED = "stalled"

@@ -5,21 +5,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache, partial
-from pathlib import Path
+from functools import cache
 from typing import Any, NamedTuple
 
-from ui.player.bundle import bundle
 from ui.player.payload import VERSION
-from ui.player.views import FIRST, VIEWS
+from ui.player.scripts import ASSETS, ON_PAGES, script
+from ui.player.views import FIRST
 from ui.text import catalogue
 
-ASSETS = Path(__file__).parents[2] / "assets"
-ENTRY, PLAYER = "all.js", "player/player.js"
-WITH_TALK, WITH_LESSONS, WITH_STORY = "talk/offline.js", "talk/lesson.js", "story/page.js"
-"""The player on pages of their own: it leads through a talk, asks the questions of lessons, or tells the story."""
-ON_PAGES = "talk/page.js"
-"""The player as the dashboard has it, which can be told a story in and lead through a talk."""
 FILE = """const sheet = new CSSStyleSheet();
 sheet.replaceSync({style});
 const mount = {script};
@@ -42,24 +35,6 @@ class CodeFile(NamedTuple):
     name: str
     text: bytes
     packed: bytes
-
-
-@cache
-def script(module: str = PLAYER) -> str:
-    """An expression that gives what a module exports by default: of the player's, the function which mounts it."""
-    return f"{bundle(ENTRY, partial(_source, module))}.default"
-
-
-def _source(module: str, path: str) -> str:
-    return _entry(module) if path == ENTRY else (ASSETS / path).read_text(encoding="utf-8")
-
-
-def _entry(module: str) -> str:
-    """A module with every view there is, under the name of its file."""
-    imports = [f'import view{k} from "./views/{name}.js";' for k, name in enumerate(VIEWS)]
-    registered = [f"register({json.dumps(name)}, view{k});" for k, name in enumerate(VIEWS)]
-    heads = ['import { register } from "./player/registry.js";', f'export {{ default }} from "./{module}";']
-    return "\n".join([*heads, *imports, *registered])
 
 
 @cache
@@ -131,9 +106,9 @@ def show(
 ) -> None:
     """Mount the player.
 
-    `moved` is called when a person has stopped somewhere else, which `session_state[key]` then tells as `t`, `view`
-    and, in the words of a link, `place`; `forked` when they have asked what if, in the words of faults in
-    `session_state[key].fork`; `heard` when the story was opened or put away, in a word in `session_state[key].story`.
+    `moved` is called when a person has stopped somewhere else, which the value of `key` then has as `t`, `view` and,
+    in the words of a link, `place`; `forked` when they have asked what if, in the words of faults, `fork`; `heard`
+    when the story was opened or put away, in a word, `story`.
     """
     start = data["start"]
     still = {"t": start["t"], "view": start["view"], "place": start["place"]}

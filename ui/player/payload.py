@@ -23,14 +23,15 @@ from sim.trace import Trace
 from sim.trace.breakdown import PARTS, Breakdown, breakdown
 from sim.trace.link_load import spells, utilisation
 from sim.trace.metrics import critical_path, least_sent
-from ui.stage.algorithm_layout import Shape, shape_of
-from ui.stage.boxes import Stage
-from ui.stage.captions import block_name, closing, goal, opening, step_captions
-from ui.stage.lines import SIZES, between
-from ui.stage.lines import columns as line_columns
-from ui.stage.machine_layout import arrange
-from ui.stage.provenance import NAMED, Contents, at_first, followed, unfollowed
-from ui.stage.stall import sentence
+from ui.layout.algorithm_layout import Shape, shape_of
+from ui.layout.boxes import Stage
+from ui.layout.captions import block_name, closing, goal, opening, step_captions
+from ui.layout.lines import SIZES, between
+from ui.layout.lines import columns as line_columns
+from ui.layout.machine_layout import arrange
+from ui.layout.provenance import NAMED, Contents, at_first, followed, unfollowed
+from ui.layout.stall import sentence
+from ui.player.rerun import rerun_columns, small
 from ui.text import say
 
 VERSION = 4
@@ -69,9 +70,9 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
         "faults": list(trace.faults),
         "why": _why(why) if why else None,
     }
-    columns = _rows(trace, contents) | _routes(trace) if full else {}
+    columns = _rows(trace, contents) | _routes(trace) | rerun_columns(trace) if full else {}
     if full and not trace.excerpt:
-        columns["path"] = _small(why.path if why else np.array(critical_path(trace), np.int64))
+        columns["path"] = small(why.path if why else np.array(critical_path(trace), np.int64))
     elif full:  # most of it lies between other ranks
         columns["path"] = np.zeros(0, np.uint8)
     if full and why and not trace.excerpt:
@@ -126,12 +127,6 @@ def _join(header: dict[str, Any], columns: dict[str, Array]) -> bytes:
     text = json.dumps({**header, "columns": listed}, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-(len(text) + 4) % 8)
     return len(text).to_bytes(4, "little") + text + b"".join(parts)
-
-
-def _small(values: Array) -> Array:
-    """The same whole numbers in the smallest unsigned type that holds them all."""
-    top = int(values.max(initial=0))
-    return values.astype(np.uint8 if top < 1 << 8 else np.uint16 if top < 1 << 16 else np.uint32)
 
 
 def tick(trace: Trace) -> float:
@@ -189,6 +184,7 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
         "full": full,
         "named": schedule.n <= NAMED,
         "bins": BINS,
+        "share": trace.alone.unit_share if trace.alone else 0.0,
         **({"numbers": list(trace.excerpt.numbers)} if trace.excerpt else {}),
         "union": bool(schedule.promise and schedule.promise.union),
         "least": _least(trace) if full and not trace.excerpt else 0.0,
@@ -274,25 +270,25 @@ def _rows(trace: Trace, contents: Contents) -> dict[str, Array]:
     columns = {
         "end": np.diff(end, prepend=0).astype(np.int32),
         "span": (end - left).astype(np.int32),
-        "src": _small(schedule.src),
-        "dst": _small(schedule.dst),
+        "src": small(schedule.src),
+        "dst": small(schedule.dst),
         "op": schedule.op,
-        "step": _small(schedule.step_of),
-        "route": _small(trace.route - trace.route.min(initial=0)),
-        "size": _small(size),
-        "moves": _small(np.diff(schedule.moves)),
-        "from": _small(schedule.from_slot),
-        "to": _small(schedule.to_slot),
+        "step": small(schedule.step_of),
+        "route": small(trace.route - trace.route.min(initial=0)),
+        "size": small(size),
+        "moves": small(np.diff(schedule.moves)),
+        "from": small(schedule.from_slot),
+        "to": small(schedule.to_slot),
         "block": (contents.block if len(contents.block) else unknown).astype(np.int32),
-        "brings": _small(contents.brings) if contents.followed else unknown,
-        "leaves": _small(contents.leaves) if contents.followed else unknown,
+        "brings": small(contents.brings) if contents.followed else unknown,
+        "leaves": small(contents.leaves) if contents.followed else unknown,
         "given": at_first(schedule).reshape(-1),
         "single": _single(contents, schedule.places),
         "sets": contents.sets.astype("<u8").view("<u4"),
         "sizes": sizes,
         "cause": np.where(trace.cause < 0, 0, np.arange(schedule.transfers) - trace.cause).astype(np.int32),
-        "hit": _small(trace.hits.transfer),
-        "hit_by": _small(trace.hits.fault),
+        "hit": small(trace.hits.transfer),
+        "hit_by": small(trace.hits.fault),
         "hit_for": trace.hits.seconds.astype(np.float32),
     }
     return columns | _changes(trace)
@@ -303,7 +299,7 @@ def _single(contents: Contents, places: int) -> Array:
     if not len(contents.sets):
         return np.ones(places, np.uint8)
     alone = np.uint64(1) << np.arange(places, dtype=np.uint64)
-    return _small(np.searchsorted(contents.sets, alone))
+    return small(np.searchsorted(contents.sets, alone))
 
 
 def _changes(trace: Trace) -> dict[str, Array]:
@@ -315,7 +311,7 @@ def _changes(trace: Trace) -> dict[str, Array]:
     often |= ~np.isfinite(trace.end[history.transfer])  # what is stuck has no mean rate either
     order = np.argsort(history.transfer[often], kind="stable")
     return {
-        "change": _small(history.transfer[often][order]),
+        "change": small(history.transfer[often][order]),
         "change_at": _ticks(trace, history.time[often][order]).astype(np.int32),
         "change_to": history.rate[often][order].astype(np.float32),
     }
@@ -352,9 +348,9 @@ def _routes(trace: Trace) -> dict[str, Array]:
     latency[trace.route[begun] - base] = trace.start[begun] - trace.left[begun]
     return {
         "route_start": starts.astype(np.uint32),
-        "route_link": _small(first),
+        "route_link": small(first),
         "node_start": np.array(node_start, np.uint32),
-        "node": _small(np.array(nodes, np.int64)),
+        "node": small(np.array(nodes, np.int64)),
         "latency": latency,
     }
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit
 
-from ui.front import STYLE
+from ui.frame.front import STYLE
 from ui.player.component import player_file
 from ui.server import first
 from ui.server.guard import Application, Receive, Scope, Send

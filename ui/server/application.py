@@ -13,7 +13,6 @@ from starlette.routing import Route
 
 from ops.plan import Plan
 from sim.registry import AdditionError
-from ui.drawer.ahead import WHERE
 from ui.pages import PAGES
 from ui.player.component import player_file
 from ui.server import first
@@ -24,6 +23,7 @@ from ui.server.future import future
 from ui.server.guard import Application, Guard, Receive, Scope, Send
 from ui.server.health import health
 from ui.server.sockets import send_at_once
+from ui.simulate.ahead import WHERE
 from ui.text import languages
 from ui.workers import tasks
 from ui.workers.one import close_pool, the_pool
@@ -40,7 +40,7 @@ SWITCH = 0.001
 
 def _read_pages() -> None:
     """Have at hand what the first visitor would wait for: every page, and the player's code."""
-    for name in ("ui.front", *LATE):
+    for name in ("ui.frame.front", *LATE):
         import_module(name)
     len(PAGES)
     player_file()

@@ -15,8 +15,8 @@ from starlette.responses import Response
 
 from ops.plan.link import from_link
 from ui.address import PLAN
-from ui.drawer import fork
-from ui.pages import first
+from ui.controls import fork
+from ui.navigation import first
 from ui.plan.beginning import beginning_of, explaining
 from ui.player.component import Start, player_data, player_file
 from ui.server.future import NOTHING, answer, in_turn, runs_of, written

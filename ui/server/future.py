@@ -17,10 +17,9 @@ from ops.plan import Plan
 from ops.plan.link import from_link
 from ops.plan.notation import entries
 from sim.errors import InputError, StalledError
-from ui.drawer import fork
+from ui.controls import compare, fork
 from ui.server.guard import is_same
 from ui.text import languages, speaking
-from ui.widgets import compare
 from ui.workers import tasks
 from ui.workers.one import the_pool
 from ui.workers.process import Call

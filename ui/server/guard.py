@@ -121,7 +121,8 @@ class Guard:
         frames = " ".join(["'self'", *self._frames])
         policy = {
             "default-src": "'self'",
-            "script-src": f"'self' 'unsafe-eval' blob: {' '.join(_inline_scripts())}",  # charts compile expressions
+            # charts compile expressions, and the player runs the simulator's kernel
+            "script-src": f"'self' 'unsafe-eval' 'wasm-unsafe-eval' blob: {' '.join(_inline_scripts())}",
             "style-src": "'self' 'unsafe-inline'",
             "img-src": "'self' data: blob:",
             "font-src": "'self' data:",

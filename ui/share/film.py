@@ -8,7 +8,9 @@ from ops.plan import Plan
 from sim.base.numbers import real
 from sim.errors import InputError, StalledError
 from sim.units import fmt_time
-from ui.files.exports import EXPORTS, Shot
+from ui.export.exports import EXPORTS, Shot
+from ui.simulate.state import SimulateState
+from ui.state import callback, change, state
 from ui.text import plain, retold, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
@@ -55,11 +57,12 @@ def make(plan: Plan, kind: str, shot: Shot, name: str) -> None:
     """A button that makes the film, a bar while it is made, and a button that saves it."""
     chosen = plan, kind, shot
 
+    @callback
     def begun() -> None:
-        st.session_state.film = chosen
+        change(SimulateState, film=chosen)
 
     st.button(tell("page.export.make"), on_click=begun, key="film_make")
-    if st.session_state.get("film") != chosen:
+    if state(SimulateState).film != chosen:
         return
     try:
         data = ask(tasks.export, plan, kind, shot)

@@ -7,10 +7,10 @@ import streamlit as st
 from ops.plan import Plan
 from ops.plan.link import LONGEST
 from ui import address
+from ui.controls.parameter import fresh
 from ui.page_script import page_script
 from ui.share import talks
 from ui.text import spoken, tell
-from ui.widgets.parameter import fresh
 
 WORDS = ("copy", "copied", "code", "help")
 """What the button that copies the code of a frame says."""

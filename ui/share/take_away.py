@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from ops.plan import Plan
-from ui.drawer import folds
+from ui.controls import folds
 from ui.drawings import DRAWINGS
-from ui.files.exports import EXPORTS, Shot
+from ui.export.exports import EXPORTS, Shot
 from ui.plan import picture
 from ui.player.views import FIRST, VIEWS, label_of
 from ui.share import film

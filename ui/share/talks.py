@@ -6,41 +6,31 @@ from dataclasses import replace
 import streamlit as st
 
 from ops.plan import Plan
-from ui.pages import visit
+from ui.controls.parameter import fresh
+from ui.navigation import visit
+from ui.state import become, callback, state
 from ui.talk import MOST_SCENES, Talk, TalkScene
+from ui.talk.state import TalkState
 from ui.text import spoken, tell
-from ui.widgets.parameter import fresh
-
-KEY = "own_talk"
 
 
 def current() -> Talk:
     """The talk as it is, in the language of the visit."""
-    talk: Talk = st.session_state.get(KEY, Talk())
-    return replace(talk, language=spoken())
-
-
-def keep(talk: Talk) -> None:
-    """Make it the visit's talk."""
-    st.session_state[KEY] = talk
+    return replace(state(TalkState).own, language=spoken())
 
 
 def opened(talk: Talk) -> None:
     """Take up a talk that has arrived."""
-    keep(talk)
-    state = st.session_state
-    state.talk_scene = 0
-    state.talk_turn = state.get("talk_turn", 0) + 1
+    become(state(TalkState).opened(talk))
 
 
 def offer(plan: Plan, place: Callable[[], Mapping[str, str]]) -> None:
     """A button that puts the plan, where it stands, at the end of the talk; and the way there."""
     talk = current()
 
+    @callback
     def added() -> None:
-        now = current()
-        keep(replace(now, scenes=(*now.scenes, TalkScene(plan, place=dict(place())))))
-        st.session_state.talk_scene = len(now.scenes)
+        become(state(TalkState).added(TalkScene(plan, place=dict(place()))))
 
     full = len(talk.scenes) >= MOST_SCENES
     st.button(
@@ -52,4 +42,4 @@ def offer(plan: Plan, place: Callable[[], Mapping[str, str]]) -> None:
         key="talk_add",
     )
     words = tell("page.talk.open", count=len(talk.scenes))
-    st.button(words, on_click=visit, args=({"page": "talk"},), type="tertiary", key=fresh("talk_open"))
+    st.button(words, on_click=callback(visit), args=({"page": "talk"},), type="tertiary", key=fresh("talk_open"))

@@ -106,7 +106,7 @@ def _of_link(node: YamlNode) -> tuple[Plan, dict[str, str]]:
         node.refuse("talk.link", text=text)
     if words.get("page", "stage") != "stage":
         node.refuse("talk.link_page", page=words["page"])
-    if "scene" in words:
+    if {"plan", "scene"} & words.keys():
         node.refuse("talk.link_visit")
     try:
         plan = from_link(words)

@@ -11,7 +11,7 @@ from sim.units import fmt_number
 from ui.learning import timeline
 from ui.learning.runs import figures, runs_of, titles
 from ui.lessons import LESSONS, AnyPlan, Ask, Lesson, LessonStep, after
-from ui.notebook.subject import Played, read
+from ui.plan.subject import Played, read
 from ui.player.payload import pack
 from ui.player.views import label_of
 from ui.text import catalogue, say

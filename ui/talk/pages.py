@@ -10,13 +10,14 @@ from ops.plan import Plan
 from sim.errors import InputError, Message, StalledError
 from sim.trace import Trace
 from sim.units import fmt_time
-from ui.notebook.subject import Played, read
+from ui.drawing.thumbnail import of_run
+from ui.layout.algorithm_layout import MOST
 from ui.plan.beginning import instant_in
-from ui.plan.thumbnail import of_run
-from ui.player.component import ASSETS, WITH_TALK, Start, player_data, script, style
+from ui.plan.subject import Played, read
+from ui.player.component import Start, player_data, style
 from ui.player.payload import has_rows, pack
+from ui.player.scripts import ASSETS, WITH_TALK, script
 from ui.player.views import FIRST
-from ui.stage.algorithm_layout import MOST
 from ui.talk import Talk, TalkScene
 from ui.text import catalogue
 

@@ -10,14 +10,16 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitDuplicateElementKey
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ops.lab.cells import Row, rows
+from ops.lab.cells import Cell, Row, rows
 from ops.lab.pool import Pool, carried_out
 from ops.plan import Plan
 from sim.errors import InputError, StalledError
 from sim.units import fmt_share, fmt_size
+from ui.state import callback, change, state
 from ui.text import tell
+from ui.visit import VisitState
 from ui.workers.one import the_pool
-from ui.workers.pool import PageJob, WorkerDiedError, WorkerPool
+from ui.workers.pool import PageJob, WorkerDiedError
 from ui.workers.process import FULL, Call, Result
 from ui.workers.remembered import LateError
 from ui.workers.turns import aside
@@ -65,7 +67,7 @@ def read(function: Callable[..., Value], *args: Any) -> Value:
 def _answer_to(call: Call, made: Callable[[], DeltaGenerator]) -> Any:
     """What a call comes to; where one has to wait for it, that is told in the place that is `made`."""
     pool = the_pool()
-    if st.session_state.get("stopped") == call:
+    if state(VisitState).stopped == call:
         with suppress(StreamlitDuplicateElementKey):  # it was asked twice, and the button is there
             made().button(tell("page.again"), icon=":material/replay:", on_click=_again, key="again")
         raise InputError(tell("page.stopped"))
@@ -80,14 +82,6 @@ def _answer_to(call: Call, made: Callable[[], DeltaGenerator]) -> Any:
         pool.leave(job)
 
 
-def expect(function: Callable[..., Any], *args: Any) -> None:
-    """Have something carried out that is going to be asked, most likely: nobody waits for it yet."""
-    pool = the_pool()
-    if isinstance(pool, WorkerPool):
-        with suppress(InputError):  # there are enough things to do
-            pool.ask(visitor(), Call(function, args))
-
-
 def ask_apart(whose: str, function: Callable[..., Value], *args: Any) -> Value:
     """As `ask`, outside of a page's run: nothing is drawn, and nobody else asks the same."""
     pool = the_pool()
@@ -98,15 +92,16 @@ def ask_apart(whose: str, function: Callable[..., Value], *args: Any) -> Value:
         pool.leave(job)
 
 
+@callback
 def _again() -> None:
-    st.session_state.pop("stopped", None)
+    change(VisitState, stopped=None)
 
 
 def ask_rows(cells: Sequence[Plan]) -> Iterator[list[Row]]:
     """The rows of cells as they come; what is not taken is not carried out."""
     pool, whose, jobs = the_pool(), visitor(), set[PageJob]()
 
-    def submit(batch: Sequence[Plan]) -> Future[list[Row]]:
+    def submit(batch: Sequence[Cell]) -> Future[list[Row]]:
         future: Future[list[Row]] = Future()
         job = pool.ask(whose, Call(rows, (tuple(batch),)), shared=False)
         jobs.add(job)
@@ -144,15 +139,16 @@ def _ends(job: PageJob, seconds: float) -> bool:
 
 def _wait(job: PageJob, place: DeltaGenerator) -> None:
     """Show that it is under way, how far it is, and a button that ends it, until it is done."""
-    state = st.session_state
+    number = state(VisitState).waits + 1
+    change(VisitState, waits=number)
 
+    @callback
     def stop() -> None:
-        state.stopped = job.call
+        change(VisitState, stopped=job.call)
 
-    state.waits = state.get("waits", 0) + 1
     with place.container():
         bar = st.progress(0.0, tell("page.waits"))
-        st.button(tell("page.stop"), icon=":material/stop_circle:", on_click=stop, key=f"stop_{state.waits}")
+        st.button(tell("page.stop"), icon=":material/stop_circle:", on_click=stop, key=f"stop_{number}")
     while not _ends(job, LOOK):
         bar.progress(job.share, _in_words(job))
     place.empty()

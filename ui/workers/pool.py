@@ -23,7 +23,6 @@ from sim.units import parse_size
 from ui.workers.fair_queue import FairQueue
 from ui.workers.process import Call, Progress, Result, context, kept_waiting, serve
 from ui.workers.remembered import LateError, Remembered
-from ui.workers.warm import load
 
 TICK = 0.05
 """Seconds between two looks at whether a job is still wanted."""
@@ -39,8 +38,6 @@ PROMPT = SHORT / 3
 """A job that says it will take more counts as long at once: proof and picture come on top of what it says."""
 IN_LINE = 256
 """Jobs that a visitor may have waiting."""
-WARM = Call(load, ())
-"""What workers do while nobody waits: it loads compiled kernels."""
 
 
 class WorkerDiedError(InputError):
@@ -113,7 +110,6 @@ class Seat(threading.Thread):
         self.pid: int | None = None
         """Of the process while there is one; others may ask for it at any moment."""
         self._connection: Any = None
-        self.is_warm = False
 
     def run(self) -> None:
         """Take jobs until the pool is closed."""
@@ -201,7 +197,7 @@ class Seat(threading.Thread):
 
     def _end(self) -> None:
         if self.process is not None:
-            self.is_warm, self.pid = False, None
+            self.pid = None
             self.process.kill()
             self.process.join(5)
             with suppress(ValueError):  # a busy machine may take longer to end it, and nobody has to wait for that
@@ -213,13 +209,12 @@ class Seat(threading.Thread):
 class WorkerPool:
     """All seats, the jobs that wait for one, and answers that were asked for before.
 
-    `kernels` begins a process that compiles them; when it has ended, workers load them as soon as nobody waits.
+    `kernels` begins a process that compiles them; workers load them from disk at their first large run after it.
     """
 
     def __init__(self, limits: PoolLimits, kernels: "Callable[[], subprocess.Popen[bytes]] | None" = None) -> None:
         self.limits = limits
         self._compiling = kernels() if kernels else None
-        self._has_kernels = False
         self._free = threading.Condition()
         self._queue: FairQueue[PageJob] = FairQueue()
         self._shared: dict[Call, PageJob] = {}
@@ -232,20 +227,12 @@ class WorkerPool:
         """Begin to serve."""
         for seat in self._seats:
             seat.start()
-        if self._compiling is not None:
-            threading.Thread(target=self._compiled, args=(self._compiling,), daemon=True).start()
         return self
 
     @property
     def is_compiling(self) -> bool:
         """Whether kernels are being made, by a process that workers need not do it again for."""
         return self._compiling is not None and self._compiling.poll() is None
-
-    def _compiled(self, process: "subprocess.Popen[bytes]") -> None:
-        done = process.wait() == 0
-        with self._free:
-            self._has_kernels = done
-            self._free.notify_all()
 
     def ask(self, visitor: str, call: Call, *, shared: bool = True) -> PageJob:
         """A job for a call; what another one has asked, or asks now, is not done again where it is `shared`.
@@ -287,25 +274,16 @@ class WorkerPool:
                     gone.set_exception(CancelledError())
                 long = sum(other.job is not None and other.job.lasts() for other in self._seats)
                 job = self._queue.take(long=long < max(1, len(self._seats) - 1))
-                if job is None and self._may_warm(seat):
-                    job, seat.is_warm = PageJob("", WARM), True
                 if job is not None:
                     seat.job, job.begun = job, time.monotonic()
                     return job
                 self._free.wait()
             return None
 
-    def _may_warm(self, seat: Seat) -> bool:
-        """Whether this seat's worker should load kernels now: nobody waits, and no other one does."""
-        busy = any(other.job is not None and other.job.call is WARM for other in self._seats)
-        return self._has_kernels and not seat.is_warm and not busy and not len(self._queue)
-
     def must_yield(self, seat: Seat) -> bool:
         """Whether this seat's job has to give way: all have long ones, it is the youngest, and a new one waits."""
         with self._free:
             jobs = [other.job for other in self._seats]
-            if seat.job is not None and seat.job.call is WARM and None not in jobs and len(self._queue):
-                return True
             if len(jobs) < 2 or not self._queue.has_short():
                 return False
             lasting = [job for job in jobs if job is not None and job.lasts()]
@@ -316,9 +294,6 @@ class WorkerPool:
         with self._free:
             seat.job = None
             self._free.notify_all()
-            if job.call is WARM:
-                self._has_kernels = outcome is None or (isinstance(outcome, Result) and not outcome.status)
-                return
             self._queue.charge(job.visitor, time.monotonic() - job.begun)
             if outcome is None and not job.abandoned:
                 job.long, job.is_taken, job.has_begun, job.begun, job.share = True, False, False, 0.0, 0.0

@@ -4,6 +4,7 @@ All of it can be sent; a text that nobody can use is refused with an InputError.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ops.formats import SCHEDULE_FORMATS
@@ -12,6 +13,7 @@ from ops.plan import Plan
 from ops.plan import training as training_plan
 from ops.plan.model import is_trace
 from ops.plan.plan_file import from_yaml, is_plan, place_in
+from ops.programs.result import ProgramResult, is_result, read_result
 from sim.base.formats import Formats
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -108,6 +110,12 @@ def _is_one(formats: Formats[Any]) -> Callable[[str], bool]:
     return is_one
 
 
+def program(text: str, name: str) -> ProgramResult:
+    """A program's result, on a machine without its way of finding routes. Raises InputError."""
+    result = read_result(text, name)
+    return result._replace(step=replace(result.step, topology=result.step.topology.but(router=None)))
+
+
 def _later(_text: str, _name: str) -> None:
     """Nothing: what it describes depends on what the page shows."""
 
@@ -120,6 +128,7 @@ def _measured(text: str, name: str) -> None:
 KINDS = {
     "talk": Kind(document.is_talk, document.from_text),
     "plan": Kind(is_plan, plan),
+    "program": Kind(is_result, program),
     "training": Kind(training_plan.is_training, training_plan.from_yaml),
     "trace": Kind(is_trace, _later),
     "machine": Kind(_is_one(FORMATS), _later),

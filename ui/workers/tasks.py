@@ -19,11 +19,12 @@ from ops.plan.training import WorkloadPlan
 from ops.run.part import shown
 from ops.training.step import TrainingStep
 from sim.errors import InputError, Message, StalledError
-from ui.files.exports import Shot, played
+from ui.drawing import thumbnail
+from ui.export.exports import Shot, played
 from ui.lessons import LESSONS
-from ui.notebook.subject import Played, read
-from ui.plan import picture, thumbnail
+from ui.plan import picture
 from ui.plan.picture import Picture
+from ui.plan.subject import Played, read
 from ui.story import telling
 from ui.talk import lessons, pages
 from ui.talk.pages import PackedScene

@@ -1,7 +1,7 @@
 """Compiled kernels: made on disk once by a process of their own; then workers are copies of one that has loaded them.
 
 Whoever compiled them first would keep the first visitor waiting for as long as that takes. Until they are on disk
-workers begin without, small plans are interpreted, and a worker loads them when it has nothing else to do.
+workers begin without, small plans are interpreted, and a worker loads them at its first large run after that.
 """
 
 import hashlib

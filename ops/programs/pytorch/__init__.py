@@ -25,7 +25,7 @@ EAGER = 64 * KiB
 """Longer messages wait for their receiver, as in `ops.programs`."""
 GRACE = 10.0
 """Real seconds that processes have to end in when all ranks have ended."""
-__all__ = ["run_torch"]
+__all__ = ["run_torch", "seats"]
 
 
 def run_torch(
@@ -54,7 +54,7 @@ def run_torch(
     """
     require_torch()
     compiled(read_script(path), os.path.abspath(path))
-    selection, seated = Selection(library, forced), _seated(topology, per_node, nodes)
+    selection, seated = Selection(library, forced), seats(topology, per_node, nodes)
     said: list[str] = []
 
     def heard(text: str) -> None:
@@ -108,8 +108,8 @@ def _crashed(processes: list[Process], lost: list[int]) -> str:
     return "".join(f"; signal {-status} ended rank {rank}" for rank, status in crashed[:1])
 
 
-def _seated(topology: Topology, per_node: int, nodes: int) -> Topology:
-    """The machine whose rank r is GPU `r % per_node` of host `r // per_node`. Raises InputError."""
+def seats(topology: Topology, per_node: int, nodes: int) -> Topology:
+    """Return the machine whose rank r is GPU `r % per_node` of host `r // per_node`. Raises InputError."""
     if per_node < 1 or nodes < 1:
         raise InputError("program.processes", per_node=per_node, nodes=nodes)
     if nodes == 1:

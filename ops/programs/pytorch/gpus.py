@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ops.programs.pytorch.profile import Profile
 from ops.training.layers import Layer
 from sim.errors import InputError
 from sim.topology import Topology
@@ -70,7 +71,7 @@ class LayerTimes(NamedTuple):
         return json.dumps({"layers": {layer.name: (layer.forward, layer.backward) for layer in self.layers}})
 
 
-Compute = Roofline | LayerTimes
+Compute = Roofline | LayerTimes | Profile
 
 
 def roofline(topology: Topology, gpu: str | None, efficiency: float = EFFICIENCY) -> Roofline | None:

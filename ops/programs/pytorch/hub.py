@@ -10,6 +10,7 @@ from ops.programs.pytorch.processes import Process
 from ops.programs.pytorch.rank.wire import Message, Wire
 from ops.programs.pytorch.world import TorchWorld
 from ops.programs.runtime.deadlock import name_ranks
+from ops.programs.runtime.steps import thinned
 from ops.programs.runtime.timeline import ProgramRun
 from sim.topology import Topology
 
@@ -118,5 +119,7 @@ def outcome_of(
         deadlock=[] if world is None else world.deadlock,
         expectation=expectation([] if world is None else world.calls),
         untimed={} if world is None else dict(world.untimed),
+        guessed={} if world is None else dict(world.guessed),
+        changes=[] if world is None else thinned(world.changes),
         charged=True,
     )

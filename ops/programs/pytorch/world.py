@@ -13,22 +13,24 @@ from typing import Any, NamedTuple, NoReturn
 from greenlet import GreenletExit
 
 from ops.backends import BACKENDS
-from ops.communicators.records import ScriptLine
+from ops.communicators.records import ScriptLine, Span
 from ops.communicators.selection import Selection
+from ops.programs.pytorch.rank.link import SLEEP, STREAM
 from ops.programs.pytorch.rank.wire import Message as Request
 from ops.programs.pytorch.rank.wire import Wire
 from ops.programs.runtime.deadlock import name_ranks
 from ops.programs.runtime.messages import ANY_SOURCE, Mailbox, PostedMessage, Receive
 from ops.programs.runtime.rendezvous import Contribution, ProcessGroup, ProgramMeeting
+from ops.programs.runtime.steps import thinned
 from ops.programs.runtime.tasks import Pending, Slept, Task
 from ops.programs.runtime.transport import Transport
 from ops.training.backends import burdened
-from ops.training.step import COMPUTE
+from ops.training.step import COMPUTE, MemoryChange
 from sim.topology import Topology
 
 DEFAULT = "default group"
-SLEEP = "sleep"
-"""What a process calls time in which its script sleeps; all other time that passes in it is its GPU's work."""
+MOST_CHANGES = 1_000_000
+"""Changes of memory that are kept as they are."""
 SERVED = {"nccl": "nccl", "gloo": "gloo", "mpi": "mpi", "ucc": "mpi"}
 """Whose costs and rules stand for a backend of PyTorch: MPI's and UCC's are taken for Open MPI's."""
 
@@ -82,7 +84,7 @@ class StreamedMeeting(ProgramMeeting):
             return
         stream.busy = True
         meeting = stream.waiting.popleft()
-        started = self.world.now
+        started = max(self.world.now, *(part.ready for part in meeting.everything()))
         alone = stream.size < 2
 
         def run() -> None:
@@ -120,6 +122,8 @@ class TorchWorld(Transport):
         super().__init__(machine, len(wires), folder, selection=selection, eager=eager, history=history)
         self.wires = wires
         self.untimed: Counter[str] = Counter()
+        self.guessed: Counter[str] = Counter()
+        self.changes: list[MemoryChange] = []
         self.interference = 0.0
         """The share of its speed that a GPU lacks for compute while it takes part in a collective."""
         self._moving = [0] * len(wires)
@@ -143,14 +147,25 @@ class TorchWorld(Transport):
             if request is None:
                 self.lost.append(task.rank)
                 return
-            if request["do"] == "bye":
-                return
             task.place = ScriptLine(*request["at"])
-            for name, seconds in request["after"]:
-                if name == SLEEP:
-                    self.sleep(seconds)
-                else:
+            for name, start, end in request["beside"]:
+                self.spans.append(Span(task.rank, COMPUTE, start, end, name, task.place))
+            for name, seconds, changes in request["after"]:
+                begin = self.now
+                if name in (SLEEP, STREAM):
+                    self.sleep(seconds, name)
+                elif seconds:
                     self._work(task, seconds, name)
+                stretch = (self.now - begin) / seconds if seconds else 1.0
+                self.changes += [
+                    MemoryChange(task.rank, begin + after * stretch, kind, float(size)) for after, kind, size in changes
+                ]
+            if len(self.changes) > MOST_CHANGES:
+                self.changes = thinned(self.changes)
+            if request["do"] == "bye":
+                self.untimed.update(request["untimed"])
+                self.guessed.update(request["guessed"])
+                return
             getattr(self, f"_{request['do']}")(task, request)
 
     def _work(self, task: Task, seconds: float, name: str) -> None:
@@ -229,6 +244,7 @@ class TorchWorld(Transport):
             room=request.get("room"), fold=lambda a, _: a, counted=request.get("counted", 0),
             library=group.costs.library,
         )  # fmt: skip
+        part.ready = request["ready"]
         group.post(part)
         self._works[task.rank, request["work"]] = part
 
@@ -264,7 +280,8 @@ class TorchWorld(Transport):
     def _wait(self, task: Task, request: Request) -> None:
         pending = self._works.pop((task.rank, request["work"]))
         self.wait((pending,), _name(pending))
-        self._answer(task, **_source(pending))
+        ended = self.calls[pending.call].end if pending.call >= 0 else None
+        self._answer(task, ended=self.now if ended is None else ended, **_source(pending))
 
     def _test(self, task: Task, request: Request) -> None:
         pending = self._works[task.rank, request["work"]]
@@ -276,8 +293,8 @@ class TorchWorld(Transport):
         self.clock()
         self._answer(task)
 
-    def _untimed(self, task: Task, request: Request) -> None:  # noqa: ARG002
-        self.untimed[request["name"]] += 1
+    def _proceed(self, task: Task, request: Request) -> None:
+        """Nothing but what has happened since."""
 
     def _failed(self, task: Task, request: Request) -> NoReturn:
         place = ScriptLine(*request["where"])

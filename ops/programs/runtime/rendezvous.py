@@ -51,7 +51,7 @@ class Contribution(Pending):
 
     `same` must be the same on all ranks, and so must `length`, bytes, where it is given. `room`, if
     any, is the bytes expected of every item to come. `write` puts the items in place when the collective ends; `fold`
-    adds items up; `counted` is how many elements take part.
+    adds items up; `counted` is how many elements take part. Data does not move before the time `ready`.
     """
 
     __slots__ = (
@@ -66,6 +66,7 @@ class Contribution(Pending):
         "meeting",
         "name",
         "place",
+        "ready",
         "room",
         "root",
         "same",
@@ -97,7 +98,7 @@ class Contribution(Pending):
         self.same = dict(same or {})
         if collective in ("broadcast", "reduce", "gather", "scatter"):
             self.same["root"] = root
-        self.length, self.came = length, 0.0
+        self.length, self.came, self.ready = length, 0.0, 0.0
         self.uneven, self.room, self.write, self.fold = uneven, room, write, fold
         self.commutes, self.counted, self.library = commutes, counted, library
         self.gets: Items = []

@@ -7,6 +7,8 @@ from ops.programs.runtime.deadlock import name_ranks
 from ops.programs.runtime.timeline import ProgramRun, Straggler
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 
+GUESSED = "timed by its mean over other shapes, as the profile has"
+
 
 def _left_out(cost: Backend) -> str:
     """What a library's processors would add to the links' time, as `ops.backends` has it with its sources."""
@@ -43,9 +45,8 @@ def summary(outcome: ProgramRun, program: str) -> str:
         lines.append(f"  {count:6} x {name:18} {algorithm:32} {fmt_size(size) if size else ''}".rstrip())
     if len(kinds) > 12:
         lines.append(f"  and {len(kinds) - 12} more kinds: --json lists every call")
-    lines += [
-        f"  {count:6} x {name:18} not timed: it takes no simulated time" for name, count in outcome.untimed.items()
-    ]
+    for calls, what in ((outcome.untimed, "not timed: it takes no simulated time"), (outcome.guessed, GUESSED)):
+        lines += [f"  {count:6} x {name:18} {what}" for name, count in list(calls.items())[:12]]
     lines += [_waited(late) for late in outcome.stragglers()[:1]]
     if outcome.failure:
         lines.append(f"{program}: {outcome.failure}")

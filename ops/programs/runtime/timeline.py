@@ -8,7 +8,7 @@ from ops.communicators.expectation import Expectation
 from ops.communicators.records import ScriptLine, Span
 from ops.programs.runtime.deadlock import Stuck
 from ops.programs.runtime.transport import ProgramCall
-from ops.training.step import COMPUTE
+from ops.training.step import COMPUTE, MemoryChange
 from sim.trace.chrome_events import ChromeTrace, TrackPoint, check_slices, nanoseconds
 from sim.units import fmt_object, fmt_time
 
@@ -43,6 +43,10 @@ class ProgramRun:
     expectation: Expectation
     untimed: dict[str, int] = field(default_factory=dict)
     """Calls that took no simulated time, by name."""
+    guessed: dict[str, int] = field(default_factory=dict)
+    """Operations whose shapes were not in a profile, by name: their time is a mean over other shapes."""
+    changes: list[MemoryChange] = field(default_factory=list, repr=False)
+    """What the ranks took and gave back of memory."""
     compute: str = ""
     """What the time of the ranks' own computing follows from."""
     exposed: float = 0.0

@@ -27,6 +27,8 @@ BUSY = 1_000
 """Transfers after which the fabric starts afresh when it is idle, compiled from then on."""
 LARGE = 500_000
 """Transfers whose memory is given back at once."""
+MOST_COUNTS = 4096
+"""Blocks of unequal size whose bytes are kept."""
 KEPT = 4_000_000
 """Transfers whose traces are kept, of the first collectives; one takes a few hundred bytes."""
 
@@ -125,6 +127,8 @@ class Transport(Tasks):
     def collective(self, record: ProgramCall, call: CollectiveCall, units: Floats, then: Then) -> None:
         """Run a collective with unit blocks of so many bytes; `then` is called at its end."""
         record.start = self.now
+        if call.collective.endswith("v") and len(units) <= MOST_COUNTS:
+            record.counts = ",".join(f"{size:.0f}" for size in units)
 
         def ended(trace: Trace | None) -> None:
             record.end = self.now

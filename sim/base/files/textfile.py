@@ -59,7 +59,7 @@ def read_bytes(path: str | Path, expected: Expected = Expected()) -> bytes:  # n
             data = file.read(most)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError("file.unreadable", file=path, why=why, kind=Message(expected.file)) from None
+        raise InputError("file.unreadable", file=path, why=Message(str(why)), kind=Message(expected.file)) from None
     if len(data) == most:
         raise InputError("file.too_large", file=path, largest=fmt_size(expected.largest), remedy=Message(expected.mend))
     return data

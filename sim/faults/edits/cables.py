@@ -25,8 +25,8 @@ LEAST_TIMES, MOST_TIMES = 1e-6, 1e6
 @edit(
     first="times=2",
     offers=[
-        Offer("wide", "times=2", "Rerun with 2× bandwidth"),
-        Offer("thin", "times=0.5", "Rerun with ½ bandwidth"),
+        Offer("times", "times={times}", "Bandwidth"),
+        Offer("latency", "latency={latency}", "Latency"),
     ],
 )
 def set_link(
@@ -44,7 +44,7 @@ def set_link(
     return _changed(topology, meant, _rates("set_link", bandwidth, latency, times))
 
 
-@edit(first="times=2")
+@edit(first="times=2", offers=[Offer("times", "kind={kind},times={times}", "All of its kind")])
 def set_class(
     topology: Topology,
     *,

@@ -27,8 +27,21 @@ MOST = 64
 """Faults at once."""
 PLACES = {"start": "src", "end": "dst", "rank": "rank", "device": "device"}
 """What is filled in for a parameter that points at a place."""
-EXAMPLES = {"src": "GPU0", "dst": "GPU1", "rank": "0", "device": "GPU0", "now": "1us", "time": "1us", "share": "0.5"}
-"""All that can be filled in: places, the instant that is shown, the run's time, what is left of a link's bandwidth."""
+EXAMPLES = {
+    "src": "GPU0",
+    "dst": "GPU1",
+    "rank": "0",
+    "device": "GPU0",
+    "kind": "all",
+    "now": "1us",
+    "time": "1us",
+    "share": "0.5",
+    "times": "2",
+    "latency": "1us",
+    "late": "1us",
+    "slower": "2",
+}
+"""All that can be filled in: places, a link's kind, the instant shown, the run's time, and what a slider stands at."""
 BRACES = re.compile(r"{(\w+)(?:\*[\d.]+)?}")
 
 Kind = Callable[..., Perturbation]
@@ -38,7 +51,8 @@ class Offer(NamedTuple):
     """A question that a click on a place asks.
 
     `arguments` are those beside the place, like `share=0.5,start={now}`, left out where the instant has not come;
-    `{time*0.25}` is a quarter of the run's time, and `{share}` is dragged to. `text` asks in English, instead of the
+    `{time*0.25}` is a quarter of the run's time; `{share}`, `{times}`, `{latency}`, `{late}` and `{slower}` are dragged
+    to. `text` asks in English, instead of the
     fault's own summary; other languages have a text `offer.FAULT.KEY`.
     """
 
@@ -94,7 +108,7 @@ class FaultKind:
     def targets(self, offer: Offer) -> tuple[str, ...]:
         """What has to be chosen for an offer: a "link", a "rank", a device of one of these kinds, or "machine"."""
         braces = set(BRACES.findall(self.spec(offer)))
-        if braces & {"src", "dst"}:
+        if braces & {"src", "dst", "kind"}:
             return ("link",)
         if "device" in braces:
             kinds = (p.points_at.kinds for p in self.parameters.values() if p.points_at)

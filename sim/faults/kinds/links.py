@@ -30,7 +30,7 @@ from sim.units import MiB, Size, Time
 
 @fault(
     offers=[
-        Offer("share", "share={share},start={now}", "Bandwidth"),
+        Offer("share", "share={share},start={now}", "Bandwidth from now"),
         Offer("half", "share=0.5,start={now}", "What if it were half as fast?"),
     ]
 )

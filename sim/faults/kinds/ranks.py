@@ -19,8 +19,8 @@ SLOWEST = 1e6
 @fault(
     first="slower=2",
     offers=[
-        Offer("slow", "slower=2", "What if it were twice as slow?"),
-        Offer("late", "late={time*0.25}", "What if it came late?"),
+        Offer("late", "late={late}", "Comes late by"),
+        Offer("slow", "slower={slower}", "Slower by"),
     ],
 )
 def straggler(topology: Topology, *, rank: RankNumber, late: Time = 0.0, slower: float = 1.0) -> Perturbation:

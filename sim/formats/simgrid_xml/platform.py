@@ -120,10 +120,7 @@ def read_platform(root: Element, name: str) -> Platform:
         root.refuse(name, "simgrid.version", version=version)
     platform = Platform(name)
     if any(child.tag in ACTORS for child in root.children) and not any(_tag(c) in ZONES for c in root.children):
-        root.refuse(
-            name,
-            "simgrid.deployment",
-        )
+        root.refuse(name, "simgrid.deployment")
     outermost = [child for child in root.children if _tag(child) in ZONES]
     if len(outermost) != 1:
         root.refuse(name, "simgrid.outermost", count=len(outermost))

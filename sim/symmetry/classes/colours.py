@@ -9,7 +9,7 @@ import numpy as np
 
 from sim.base.arrays import Floats, Ints
 from sim.base.compiled import twin
-from sim.fabric.memory import sums
+from sim.fabric.memory import leads
 from sim.symmetry.classes import kernels
 from sim.symmetry.classes.listing import Colours, Listing
 from sim.topology import Routes, Topology
@@ -61,8 +61,7 @@ def ways_of(listing: Listing, topology: Topology) -> Ways:
     devices = np.array(topology.ranks[: listing.n], np.int32)
     src, dst = listing.pair[:, kernels.SRC], listing.pair[:, kernels.DST]
     routes = topology.routes(devices[src], devices[dst])
-    latency = sums(topology.latency[routes.links], routes.offsets)
-    return Ways(routes, np.where(np.diff(routes.offsets) > 0, topology.overhead + latency, 0.0))
+    return Ways(routes, leads(topology, routes))
 
 
 def rounds(listing: Listing, topology: Topology, ways: Ways) -> Iterator[Round]:

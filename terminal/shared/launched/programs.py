@@ -78,14 +78,14 @@ def echoes() -> Callable[[str], None] | None:
     return say
 
 
-def answer(outcome: ProgramRun, opened: tuple[int, str] | None) -> Answer:
-    """Write one collective if that was asked for, and the summary to standard error."""
+def answer(outcome: ProgramRun, opened: tuple[int, str] | None, data: dict[str, Any] | None = None) -> Answer:
+    """Write one collective if that was asked for, and the summary to standard error; `data` is for --json."""
     if opened is not None:
         write_whole(opened[1], _inside(outcome, opened[0]))
     if not answers_as_json():
         sys.stdout.flush()
         sys.stderr.write(summary(outcome, PROGRAM))
-    return Answer(DONE if outcome.ok else NO, outcome.to_dict(), "")
+    return Answer(DONE if outcome.ok else NO, outcome.to_dict() if data is None else data, "")
 
 
 def forced_algorithm(text: str) -> tuple[str, Forced]:

@@ -1,59 +1,97 @@
-"""Two servers fork the processes of all scripts; without PyTorch nothing of this runs."""
+"""A server forks the processes of all scripts; without PyTorch nothing of this runs."""
 
+import json
 from importlib.util import find_spec
 from textwrap import dedent
 
 import pytest
 
+from ops.plan.examples import PROGRAMS
 from ops.programs.pytorch import run_torch
 from sim.machines import build
+from tests.programs.pytorch.scripts import HEAD, SCRIPTS
+from tests.programs.pytorch.tutorials import TUTORIALS
 
 RANKS = 4
+LESSONS = ("gather_gradient", "average", "local_loss")
+EVERY = {name: HEAD + text for name, text in (SCRIPTS | TUTORIALS).items()} | {
+    name: (PROGRAMS / f"{name}.py").read_text(encoding="utf-8") for name in LESSONS
+}
+"""Scripts that print the same here and under gloo, by their names."""
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory):
+def server(tmp_path_factory):
     """What forks processes with the simulator's parts, and without."""
     if find_spec("torch") is None:
         pytest.skip("PyTorch is not installed")
     from tests.programs.pytorch.forking import Server
 
-    folder = tmp_path_factory.mktemp("servers")
-    both = [Server(folder), Server(folder, plain=True)]
-    yield both
-    for server in both:
-        server.close()
+    one = Server(tmp_path_factory.mktemp("server"))
+    yield one
+    one.close()
 
 
 @pytest.fixture
-def run(servers, tmp_path):
+def run(server, tmp_path):
     """Run a script given as text on 4 ranks, or as `machine` and the other words of `run_torch` say."""
 
     def run(script, machine="switch:ranks=4", ranks=RANKS, **options):
         file = tmp_path / "script.py"
         file.write_text(dedent(script), encoding="utf-8")
-        return run_torch(file, build(machine), ranks, start=servers[0].start, **options)
+        return run_torch(file, build(machine), ranks, start=server.start, **options)
 
     return run
 
 
-@pytest.fixture
-def plainly(servers, tmp_path):
-    """What a script prints on 4 ranks under gloo alone, its lines sorted."""
-    from ops.programs.pytorch.processes import environments
+@pytest.fixture(scope="session")
+def plainly(server, tmp_path_factory):
+    """Run a script on 4 ranks under gloo alone; returns the lines that it prints, sorted."""
+    folder = tmp_path_factory.mktemp("plain")
 
-    def plainly(script, ranks=RANKS, **more):
-        file = tmp_path / "plain.py"
+    def plainly(script, argv=(), **more):
+        from ops.programs.pytorch.processes import environments
+
+        file = folder / "plain.py"
         file.write_text(dedent(script), encoding="utf-8")
-        said = []
-        places = environments(ranks, 1, str(tmp_path), "", 65536)
-        processes = []
-        for rank, place in enumerate(places):
+        said, running = [], []
+        for rank, place in enumerate(environments(RANKS, 1, str(folder), "", 65536)):
             environment = {key: value for key, value in place.items() if key not in ("PYTHONPATH", "RINGSIDE_HUB")}
-            processes.append(servers[1].start(["", str(file)], {**environment, **more}, rank, said.append))
-        for process in processes:
-            process.wait(60.0)
-        assert [process.status for process in processes] == [0] * ranks
+            words = ["", str(file), *argv]
+            running.append(server.start(words, {**environment, **more}, rank, said.append, plain=True))
+        for process in running:
+            process.wait(300.0)
+        assert [process.status for process in running] == [0] * RANKS
         return sorted("".join(said).splitlines())
 
     return plainly
+
+
+@pytest.fixture(scope="session")
+def under_gloo(plainly, tmp_path_factory):
+    """The lines that every script prints under gloo alone, by its name: 4 processes run one after the other."""
+    from ops.programs.pytorch.processes import _free_port
+
+    folder, ports = tmp_path_factory.mktemp("gloo"), {name: str(_free_port()) for name in EVERY}
+    for name, text in EVERY.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    lines = [json.loads(line) for line in plainly(ONE_BY_ONE, [json.dumps([str(folder), ports])])]
+    return {name: sorted("".join(said for of, said in lines if of == name).splitlines()) for name in EVERY}
+
+
+ONE_BY_ONE = """
+import contextlib
+import io
+import json
+import os
+import runpy
+import sys
+import torch.distributed as dist
+folder, ports = json.loads(sys.argv[1])
+for name, port in ports.items():
+    os.environ["MASTER_PORT"], said = port, io.StringIO()
+    with contextlib.redirect_stdout(said):
+        runpy.run_path(os.path.join(folder, name + ".py"), run_name="__main__")
+    dist.destroy_process_group()
+    print(json.dumps([name, said.getvalue()]), flush=True)
+"""

@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import importlib
 import json
 import os
 import runpy
@@ -15,6 +16,7 @@ from contextlib import suppress
 from ops.programs.pytorch.processes import SITE, Process
 
 HERE = os.path.abspath(__file__)
+PLAIN = ".plain"
 
 
 class ForkedProcess(Process):
@@ -64,21 +66,21 @@ class ForkedProcess(Process):
 
 
 class Server:
-    """A process that has imported torch; `plain` is without the simulator's parts."""
+    """A process that has imported torch, and forks others with the simulator's parts or, `plain`, without."""
 
-    def __init__(self, folder, *, plain=False):
-        self.address = os.path.join(str(folder), "plain" if plain else "fork")
-        path = [str(part) for part in ([] if plain else [SITE])]
-        path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(HERE)))))
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1"}
-        self._popen = subprocess.Popen([sys.executable, HERE, self.address], env=environment, stdout=subprocess.PIPE)
-        assert self._popen.stdout.readline() == b"ready\n"
+    def __init__(self, folder):
+        self.address = os.path.join(str(folder), "fork")
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
+        environment = {**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, HERE, self.address]
+        self._popen = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, start_new_session=True)
+        assert [self._popen.stdout.readline() for _ in range(2)] == [b"ready\n"] * 2
 
-    def start(self, command, environment, rank, echo):
-        return ForkedProcess(self.address, command, environment, rank, echo)
+    def start(self, command, environment, rank, echo, *, plain=False):
+        return ForkedProcess(self.address + PLAIN * plain, command, environment, rank, echo)
 
     def close(self):
-        self._popen.kill()
+        os.killpg(self._popen.pid, signal.SIGKILL)
         self._popen.communicate()
 
 
@@ -88,6 +90,12 @@ def serve(address):
     import torch.distributed.pipelining
     import torch.distributed.tensor.parallel  # noqa: F401
 
+    if os.fork():
+        address += PLAIN
+    else:
+        runpy.run_path(os.path.join(SITE, "sitecustomize.py"))
+        for part in ("distributed", "devices", "compute"):  # what follows the import of torch
+            importlib.import_module(f"ringside_rank.{part}").install()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(address)
     listener.listen(64)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ops.training.backends import BackendChoice, world_of
+from ops.programs.runtime.steps import training_step
+from ops.workloads import WORKLOADS
 from sim.machines import build
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,27 +40,25 @@ model(torch.ones(2, 512)).sum().backward()
 """
 
 
-def alone(machine, collective, size):
-    """Seconds of one collective in a workload on all ranks of a machine."""
-    world = world_of(build(machine), 0, BackendChoice("nccl"))
+LAYERS = ";".join(f"l{k} 512x512+512 0 0" for k in range(4))
+"""The model as workloads have it."""
+STEPS = [
+    ("dgx_h100", DDP, "ddp", {"bucket": "1MiB"}),
+    ("dgx_h100", FSDP, "fsdp", {"layers_per_unit": 1, "dtype": "float32"}),
+    ("nodes:nodes=2,gpus=4", DDP, "ddp", {"bucket": "1MiB"}),
+]
 
-    def rank(r):
-        yield world.everyone.post(r, collective, float(size))
 
-    return world.run(rank)
-
-
-@pytest.mark.parametrize("machine, body", [("dgx_h100", DDP), ("dgx_h100", FSDP), ("nodes:nodes=2,gpus=4", DDP)])
-def test_a_steps_collectives_take_what_they_take_in_a_workload(run, machine, body):
+@pytest.mark.parametrize("machine, body, workload, settings", STEPS)
+def test_a_step_communicates_as_the_workload_with_the_same_buckets(run, machine, body, workload, settings):
     outcome = run(HEAD + MODEL + body, machine, 8)
     assert outcome.failure is None
-    calls = [
-        call for call in outcome.calls if call.name in ("all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor")
-    ]
-    assert len(calls) >= 4
-    for call in calls:
-        collective = call.algorithm.partition(".")[0]
-        assert call.end - call.start == pytest.approx(alone(machine, collective, call.size), rel=1e-9)
+    step = WORKLOADS[workload].run(build(machine), {"layers": LAYERS, **settings})
+    last = training_step(outcome, build(machine)).calls[-len(step.calls) :]  # buckets are made in the step before
+    expected, ours = (sorted((c.algorithm, c.size, c.end - c.start) for c in calls) for calls in (step.calls, last))
+    assert [call[:2] for call in ours] == [call[:2] for call in expected]
+    assert [call[2] for call in ours] == pytest.approx([call[2] for call in expected], rel=1e-9)
+    assert last[-1].end - last[0].start == pytest.approx(step.time, rel=1e-9)
 
 
 def test_buckets_of_ddp_follow_each_other_and_have_the_gradients_bytes(run):

@@ -9,7 +9,8 @@ import pytest
 
 import cli
 from ops.programs.pytorch import processes
-from terminal import BAD_INPUT, DONE, NO
+from ops.programs.result import is_result, read_result
+from terminal import BAD_INPUT, NO
 
 TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 SPAWNED = """
@@ -62,17 +63,16 @@ def test_a_script_that_starts_its_own_ranks(tmp_path, capsys):
     file, port = tmp_path / "train.py", str(processes._free_port())
     file.write_text(SPAWNED, encoding="utf-8")
     trace = str(tmp_path / "trace.json")
-    assert cli.main(["torchrun", str(file), port, "--machine", "dgx_h100", "--trace", trace]) == DONE
-    said = capsys.readouterr()
-    assert sorted(said.out.splitlines()) == ["0 2.0", "1 2.0"]
-    assert said.err.startswith("2 ranks on dgx_h100: ")
-    assert "1 x all_reduce" in said.err
+    assert cli.main(["torchrun", "--json", str(file), port, "fail", "--machine", "dgx_h100", "--trace", trace]) == NO
+    answer = capsys.readouterr().out
+    assert is_result(answer)
+    result = json.loads(answer)
+    assert (result["ranks"], result["machine"]) == (2, "dgx_h100")
+    assert result["failure"] == "rank 1 failed at train.py:16: ValueError: no more"
+    assert sorted(result["output"].splitlines()) == ["0 2.0", "1 2.0"]
+    assert read_result(answer, "answer").step.calls[-1].name == "all_reduce"
     with open(trace, encoding="utf-8") as events:
         assert "all_reduce" in {event["name"] for event in json.load(events)["traceEvents"]}
-    assert cli.main(["torchrun", "--json", str(file), port, "fail"]) == NO
-    found = json.loads(capsys.readouterr().out)
-    assert found["failure"] == "rank 1 failed at train.py:16: ValueError: no more"
-    assert sorted(found["output"].splitlines()) == ["0 2.0", "1 2.0"]
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,4 @@ def test_a_table_and_a_gpu_exclude_each_other(tmp_path, capsys):
     (tmp_path / "train.py").write_text("pass\n", encoding="utf-8")
     flags = ["--machine", "dgx_h100", "--gpu", "h100", "--layers", str(tmp_path / "train.py")]
     assert cli.main(["torchrun", *flags, str(tmp_path / "train.py")]) == BAD_INPUT
-    assert "--layers and --gpu both say how fast ranks compute" in capsys.readouterr().err.splitlines()[-1]
+    assert "--gpu and --layers say how fast ranks compute" in capsys.readouterr().err.splitlines()[-1]

@@ -179,3 +179,23 @@ def test_ddp_on_v100_takes_what_was_measured(run, tmp_path, ranks):
     )  # fmt: skip
     assert outcome.failure is None
     assert float(outcome.output) == pytest.approx(measured[ranks], rel=0.03)
+
+
+def test_a_tensor_of_several_ranks_takes_the_time_of_each_ranks_part(run):
+    script = (
+        HEAD
+        + """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+mesh = init_device_mesh("cuda", (4,))
+a = distribute_tensor(torch.ones(64, 512), mesh, [Replicate()])
+b = distribute_tensor(torch.ones(512, 256), mesh, [Shard(1)])
+begin = time.perf_counter()
+a @ b
+print(repr(time.perf_counter() - begin))
+"""
+    )
+    outcome = run(script, compute=Roofline("h100", 0.5))
+    assert outcome.failure is None
+    seconds = max(2 * 64 * 512 * 64 / SPEEDS["single"], 4 * (64 * 512 + 512 * 64 + 64 * 64) / SPEEDS["memory"])
+    assert [float(line) for line in outcome.output.split()] == pytest.approx([seconds] * 4, rel=1e-6)

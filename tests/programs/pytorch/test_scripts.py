@@ -3,15 +3,14 @@
 import pytest
 
 from ops.programs.pytorch.gpus import Roofline
-from tests.programs.pytorch.scripts import HEAD, SCRIPTS
+from tests.programs.pytorch.conftest import EVERY
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_a_script_prints_what_it_prints_under_gloo(run, plainly, name):
-    script = HEAD + SCRIPTS[name]
-    outcome = run(script, compute=Roofline("h100"))
+@pytest.mark.parametrize("name", EVERY)
+def test_a_script_prints_what_it_prints_under_gloo(run, under_gloo, name):
+    outcome = run(EVERY[name], compute=Roofline("h100"))
     assert outcome.failure is None
-    assert sorted(outcome.output.splitlines()) == plainly(script)
+    assert sorted(outcome.output.splitlines()) == under_gloo[name]
     assert outcome.time > 0
     assert outcome.untimed == {}
     assert all(call.end is not None and call.place.line for call in outcome.calls)

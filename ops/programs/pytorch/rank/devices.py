@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 from . import streams
 from .distributed import replace
 from .link import LINK, NCCL
+from .memory import HELD
 
 HOST = torch.device("cpu")
 NOISE = (
@@ -108,7 +109,9 @@ def _put(tensor: torch.Tensor) -> torch.Tensor:
     if tensor in _ON_GPU:
         return tensor
     with LINK.quietly():
-        return _mark(tensor.clone())
+        copy = tensor.clone()
+    HELD.copied(tensor, copy)
+    return _mark(copy)
 
 
 def _mark(tensor: torch.Tensor) -> torch.Tensor:
@@ -117,6 +120,7 @@ def _mark(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _cpu_call(func: Any, args: Any, kwargs: Any) -> Any:
+    streams.current_stream().synchronize()
     result = func(*args, **kwargs)
     return result.clone() if result is args[0] and result in _ON_GPU else result
 
@@ -165,25 +169,23 @@ def _cuda() -> dict[str, Any]:
         "get_device_name": lambda device=None: os.environ.get("RINGSIDE_MACHINE", "simulated GPU"),
         "get_device_capability": lambda device=None: (9, 0),
         "is_bf16_supported": lambda including_emulation=True: True,
-        "synchronize": _nothing,
+        "synchronize": streams.synchronize,
         "empty_cache": _nothing,
         "ipc_collect": _nothing,
-        "reset_peak_memory_stats": _nothing,
+        "reset_peak_memory_stats": lambda device=None: HELD.reset_peak(),
         "manual_seed": torch.manual_seed,
         "manual_seed_all": torch.manual_seed,
         "get_rng_state": lambda device=None: torch.get_rng_state(),
         "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
-        **{name: lambda device=None: 0 for name in _MEMORY},
+        **dict.fromkeys(("memory_allocated", "memory_reserved"), lambda device=None: HELD.allocated),
+        **dict.fromkeys(("max_memory_allocated", "max_memory_reserved"), lambda device=None: HELD.peak),
         "memory_summary": lambda device=None, abbreviated=False: "",
         "Stream": streams.GpuStream,
         "Event": streams.GpuEvent,
         "stream": streams.stream,
         "current_stream": streams.current_stream,
-        "default_stream": streams.current_stream,
+        "default_stream": streams.default_stream,
     }
-
-
-_MEMORY = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 
 
 def _accelerator() -> dict[str, Any]:
@@ -194,7 +196,7 @@ def _accelerator() -> dict[str, Any]:
         "current_device_index": lambda: _CURRENT[0],
         "set_device_index": _set_device,
         "set_device_idx": _set_device,
-        "synchronize": _nothing,
+        "synchronize": streams.synchronize,
         "current_stream": streams.current_stream,
     }
 

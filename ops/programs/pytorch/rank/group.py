@@ -60,9 +60,11 @@ class RingsideGroup(dist.ProcessGroup):
         """Tell the simulator of a call; returns the number of its work."""
         self._introduce()
         number = LINK.number()
+        ready = LINK.stream.ready(number, self.key) if LINK.stream is not None else 0.0
         LINK.tell(
-            "collective", group=self.key, name=name, collective=collective, sends=list(sends), work=number, **what
-        )
+            "collective", group=self.key, name=name, collective=collective, sends=list(sends), work=number,
+            ready=ready, **what,
+        )  # fmt: skip
         return number
 
     def _introduce(self) -> None:
@@ -368,7 +370,7 @@ def _counted(name: str) -> Callable[..., Any]:
     real = getattr(dist.ProcessGroup, name)
 
     def untimed(self: RingsideGroup, *args: Any, **kwargs: Any) -> Any:
-        LINK.tell("untimed", name=name)
+        LINK.untimed[name] += 1
         return real(self, *args, **kwargs)
 
     return untimed

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -25,14 +26,38 @@ PATIENCE = 60.0
 """Seconds in which the simulator must begin to listen."""
 
 
+SLEEP, STREAM = "sleep", "wait for a stream"
+"""What is no work of the GPU: time in which the script sleeps, and in which its default stream waits for another."""
+MOST_CHANGES = 4096
+"""Changes of memory that are told at once."""
+
+
+class TimeAhead:
+    """Simulated time of one kind, s, and the changes of memory in it: seconds from its start, kind and bytes."""
+
+    def __init__(self) -> None:
+        self.name, self.seconds = "", 0.0
+        self.changes: list[tuple[float, str, int]] = []
+
+
 class SimulatorLink:
     """What this process tells the simulator and asks it. One thread at a time."""
 
     def __init__(self) -> None:
         self.now = 0.0
         """The simulated time of the last answer, seconds."""
-        self.ahead: list[tuple[str, float]] = []
-        """What this process has done since, in the order: names and seconds."""
+        self.ahead: list[TimeAhead] = []
+        """What this process has done since, in order."""
+        self.beside: list[tuple[str, float, float]] = []
+        """Work of side streams since then: name, start and end."""
+        self.stream: Any = None
+        """The side stream that the script works in; None for the default stream."""
+        self.reached = 0.0
+        """The simulated time at which the script last waited for its GPU: it launches work from then on."""
+        self.untimed: Counter[str] = Counter()
+        """Calls that take no simulated time, by name."""
+        self.guessed: Counter[str] = Counter()
+        """Operations whose shapes no profile has, by name."""
         self.quiet = False
         """Whether what PyTorch does now is the process group's own work."""
         self._wire: Wire | None = None
@@ -47,7 +72,7 @@ class SimulatorLink:
     @property
     def time(self) -> float:
         """Simulated seconds as this process knows them without asking."""
-        return self.now + sum(seconds for _, seconds in self.ahead)
+        return self.now + sum(stretch.seconds for stretch in self.ahead)
 
     def connect(self, address: str, rank: int, size: int, backend: str) -> None:
         """Become a rank, or with size 0 a process that has something to tell. Raises OSError if nobody listens."""
@@ -72,12 +97,32 @@ class SimulatorLink:
         return self._works
 
     def advance(self, seconds: float, name: str) -> None:
-        """Let simulated time pass in this process."""
+        """Let simulated time pass in this process, or on the side stream it works in."""
         if seconds <= 0:
             return
-        if self.ahead and self.ahead[-1][0] == name:
-            seconds += self.ahead.pop()[1]
-        self.ahead.append((name, seconds))
+        if self.stream is not None and name != SLEEP:
+            self.stream.compute(seconds, name)
+            return
+        if not self.ahead or self.ahead[-1].name not in ("", name):
+            self.ahead.append(TimeAhead())
+        self.ahead[-1].name = name
+        self.ahead[-1].seconds += seconds
+        if name == SLEEP:
+            self.reached = self.time
+
+    def reach(self, time: float) -> None:
+        """Wait, in the default stream, until a simulated time."""
+        if time > self.time:
+            self.advance(time - self.time, STREAM)
+
+    def hold(self, kind: str, size: int) -> None:
+        """Note that the process holds `size` bytes more of a kind from now on."""
+        if not self.ahead:
+            self.ahead.append(TimeAhead())
+        changes = self.ahead[-1].changes
+        changes.append((self.ahead[-1].seconds, kind, size))
+        if len(changes) >= MOST_CHANGES:
+            self.tell("proceed")
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
@@ -93,10 +138,11 @@ class SimulatorLink:
         if self._wire is None:
             return
         with self._lock:
-            after, self.ahead = self.ahead, []
-            self.now += sum(seconds for _, seconds in after)
+            self.now, after, beside = self.time, self.ahead, self.beside
+            self.ahead, self.beside = [], []
+            stretches = [(stretch.name, stretch.seconds, stretch.changes) for stretch in after]
             try:
-                self._wire.write({"do": do, "at": place(), "after": after, **what})
+                self._wire.write({"do": do, "at": place(), "after": stretches, "beside": beside, **what})
             except OSError:
                 _leave()
 
@@ -114,12 +160,13 @@ class SimulatorLink:
 
     def clock(self) -> float:
         """Return the simulated time, which moves when it is read over and over again."""
-        return float(self.ask("clock")["now"])
+        self.reached = float(self.ask("clock")["now"])
+        return self.reached
 
     def leave(self) -> None:
         """End as a rank. The process stays until all ranks have ended: gloo may still be sending from it."""
         if self._wire is not None:
-            self.tell("bye")
+            self.tell("bye", untimed=self.untimed, guessed=self.guessed)
             self._wire.read()
             self._forget()
 

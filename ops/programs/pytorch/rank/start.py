@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
-from .link import LINK, of_script, report
+from .link import LINK, SLEEP, of_script, report
+from .streams import synchronize
 
 
 def begin() -> None:
@@ -80,7 +81,7 @@ def _rule_the_clock() -> None:
         if _asked_by_script():
             if seconds < 0:
                 raise ValueError("sleep length must be non-negative")
-            LINK.advance(float(seconds), "sleep")
+            LINK.advance(float(seconds), SLEEP)
         else:
             real_sleep(seconds)
 
@@ -118,4 +119,5 @@ def _failed(kind: type[BaseException], error: BaseException, trace: TracebackTyp
 
 
 def _ended() -> None:
+    synchronize()
     LINK.leave()

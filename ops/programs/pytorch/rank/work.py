@@ -30,6 +30,7 @@ class RingsideWork(dist.Work):
         late: bool = False,
     ) -> None:
         super().__init__()
+        self._late = late
         self.number, self.tensors = number, list(result)
         self._move, self._then = move, then
         self._inner: list[Any] | None = None
@@ -54,6 +55,10 @@ class RingsideWork(dist.Work):
 
     def _await_end(self) -> None:
         if self._waited:
+            return
+        if LINK.stream is not None and not self._late:
+            LINK.stream.await_work(self.number)
+            self._waited = True
             return
         answer = LINK.ask("wait", work=self.number)
         self._waited = True

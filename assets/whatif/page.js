@@ -1,0 +1,210 @@
+// The player as pages have it: what a hand asks is shown at once, by the page itself where it can, else by the server. Runs
+// that come ahead of the page's answer are shown until the page has drawn itself again, which hears of what was asked once
+// the hand has rested. A slider of the page is followed in the same way.
+
+import mount from "../player/player.js";
+import { decode } from "../trace/decode.js";
+import { kernel } from "./loaded.js";
+import { Runner } from "./whatif.js";
+import { NeedsPythonError, isKnown } from "./words.js";
+
+const REST = 300; // ms
+const MOST = 3; // runs beside one, as in `ops.plan.notation`
+const players = new WeakMap();
+
+// The runs of what the page would show of a plan with what is asked, or null where it has to say more itself.
+async function futureOf({ plan, language, to }, asked = "") {
+  const body = JSON.stringify({ plan, language, asked });
+  const headers = { "content-type": "application/json" };
+  try {
+    const answer = await fetch(new URL(to, document.baseURI), { method: "POST", headers, body });
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    return null; // no connection: the page tells
+  }
+}
+
+// The size that a plan has where it differs from another in that alone, or "".
+function otherSize(plan, other) {
+  const names = Object.keys({ ...plan, ...other }).filter((name) => plan[name] !== other?.[name]);
+  return names.join() === "size" ? plan.size : "";
+}
+
+const idsOf = ({ turn, runs }) => [turn, ...runs.map(({ id }) => id)].join();
+
+class Ahead {
+  #asked = []; // what hands have asked for, of which the page knows nothing yet
+  #isFollowing = false;
+  #keep = false;
+  #next = null; // where a slider stands
+  #page = null;
+  #ready = null; // the run of the page that can be run again here, and what does so
+  #resting = 0;
+  #runs = null;
+  #sent = []; // and what it has been told, but not answered
+  #stop = new AbortController();
+  #turn = 0;
+
+  constructor() {
+    document.addEventListener("ringside-ahead", (event) => this.#arrive(event.detail), { signal: this.#stop.signal });
+  }
+
+  // Have the page's first run at hand, to be run again.
+  prepare() {
+    const [{ id, tl }] = this.#page.runs;
+    if (this.#ready?.id === id) return this.#ready.there;
+    const ready = { id, runner: null };
+    this.#ready = ready;
+    ready.there = Promise.all([kernel(), decode(tl)]).then(([engine, timeline]) => {
+      if (Runner.canRun(timeline)) ready.runner = new Runner(engine, timeline);
+      return ready.runner;
+    });
+    return ready.there;
+  }
+
+  // What may be asked here: without a page that has a server, what this can work out.
+  offers(all, timeline) {
+    if (this.tell) return all;
+    return Runner.canRun(timeline) ? all.filter(({ spec }) => isKnown(spec)) : [];
+  }
+
+  // The page's first run with what was asked, and one question more: its timeline, or null where that needs Python.
+  #worked(spec) {
+    const { runner } = this.#ready ?? {};
+    try {
+      return runner?.run([...this.#sent, ...this.#asked, spec]) ?? null;
+    } catch (error) {
+      if (!(error instanceof NeedsPythonError || error instanceof RangeError)) throw error; // the latter for memory
+      return null;
+    }
+  }
+
+  preview(spec) {
+    return this.#worked(spec)?.timeline ?? null;
+  }
+
+  #arrive(detail) {
+    if (this.#page?.turn === undefined || this.#page.runs.length !== 1) return;
+    detail.taken = true;
+    this.#next = detail.question;
+    if (!this.#isFollowing) this.#follow();
+  }
+
+  // One run after the other, and none of the places that a slider has left meanwhile.
+  async #follow() {
+    const [question, turn] = [this.#next, (this.#turn += 1)];
+    [this.#next, this.#isFollowing] = [null, true];
+    const runs = (await this.#resized(question)) ?? (await futureOf(question));
+    this.#isFollowing = false;
+    if (this.#stop.signal.aborted) return;
+    if (runs && turn === this.#turn) this.#come(runs, false);
+    if (this.#next) this.#follow();
+  }
+
+  // The page's run with another size, where that is all that differs.
+  async #resized({ plan }) {
+    const size = otherSize(plan, this.#page.future?.plan);
+    if (!size) return null;
+    await this.prepare();
+    const worked = this.#worked(`size:bytes=${size}`);
+    return worked && [this.#made(worked, size, "")];
+  }
+
+  #made({ timeline }, name, title) {
+    const [{ id, note }] = this.#page.runs;
+    return { id: `${id};${name}`, note, title, timeline };
+  }
+
+  #come(runs, keep) {
+    [this.#runs, this.#keep] = [runs, keep];
+    this.show(this.#ahead);
+  }
+
+  // What the page sent last, with other runs, of which its address knows nothing.
+  get #ahead() {
+    const start = { ...this.#page.start, is_ahead: true };
+    if (this.#keep) start.keep = true;
+    return { ...this.#page, runs: this.#runs, start };
+  }
+
+  // What if this happened: both futures are shown as soon as they are there, from the same instant on. Returns why they are
+  // not, where nobody can tell them.
+  ask(spec, label = "") {
+    clearTimeout(this.#resting);
+    const worked = this.#worked(spec);
+    if (!worked && !this.tell) return this.#page.text["player.whatif.python"];
+    this.#asked.push(spec);
+    this.#turn += 1;
+    if (worked) this.#show(worked, label);
+    else this.#fetch();
+    return "";
+  }
+
+  // The run that was worked out, beside what would have been; as the page will have them.
+  #show(worked, label) {
+    const [now, ...others] = this.#runs ?? this.#page.runs;
+    const before = { ...now, title: now.title || this.#page.text["player.whatif.before"], undo: undefined };
+    const beside = worked.isFurther ? others : [...others, before].slice(-MOST);
+    const made = this.#made(worked, [...this.#sent, ...this.#asked].join(";"), label);
+    const [runs, asked] = [this.#runs, this.#asked.slice(0, -1)];
+    const undo = this.tell ? undefined : () => this.#undo(runs, asked);
+    this.#come([{ ...made, undo }, ...beside], true);
+    this.#rest(REST);
+  }
+
+  #undo(runs, asked) {
+    this.#asked = asked;
+    this.#runs = runs;
+    this.show(runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
+  }
+
+  async #fetch() {
+    const [turn, { future }] = [this.#turn, this.#page];
+    const runs = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
+    if (turn !== this.#turn || this.#stop.signal.aborted) return;
+    if (runs) this.#come(runs, true);
+    this.#rest(runs ? REST : 0);
+  }
+
+  #rest(time) {
+    if (this.tell) this.#resting = setTimeout(() => this.#tell(), time);
+  }
+
+  #tell() {
+    const asked = this.#asked;
+    [this.#asked, this.#sent] = [[], [...this.#sent, ...asked]];
+    this.tell(asked.join(";"));
+  }
+
+  // What to show of what the page sends: until its `turn` is another one it only repeats itself.
+  take(data) {
+    if (this.#page && idsOf(this.#page) !== idsOf(data)) {
+      this.#sent = [];
+      if (!this.tell) this.#asked = []; // nobody is going to hear of it
+      if (!this.#asked.length) this.#runs = null;
+    }
+    this.#page = data;
+    return this.#runs ? this.#ahead : data;
+  }
+
+  close() {
+    clearTimeout(this.#resting);
+    this.#stop.abort();
+  }
+}
+
+// Called as Streamlit does, and by a page of its own once, without `setTriggerValue`.
+export default function mountAhead(options) {
+  const { parentElement, data, setTriggerValue } = options;
+  const root = parentElement.querySelector(".rs-root") ?? parentElement;
+  const ahead = players.get(root) ?? new Ahead();
+  players.set(root, ahead);
+  ahead.tell = setTriggerValue && ((asked) => setTriggerValue("fork", asked));
+  ahead.show = (other) => mount({ ...options, data: { ...other, whatIf: ahead } });
+  const close = ahead.show(ahead.take(data));
+  return () => {
+    ahead.close();
+    players.delete(root);
+    close();
+  };
+}

@@ -1,0 +1,1 @@
+"""Worlds in which some ranks stand for others that do and see the same."""

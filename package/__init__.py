@@ -1,0 +1,1 @@
+"""Makes what is shipped: the package `ringside`, and the kernel compiled ahead of time."""

@@ -1,0 +1,244 @@
+"""Runs that stand beside a plan's own on one clock: what each of them does otherwise, as words of the plan."""
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+import streamlit as st
+
+from ops import ALGORITHMS
+from ops.libraries import LIBRARIES
+from ops.plan import Plan
+from ops.plan.examples import example_captures
+from ops.plan.library_choice import collective_of
+from ops.plan.notation import MOST, Changes, beside, differences, entries, listed, size_word
+from sim.errors import InputError, StalledError
+from sim.faults.edits import EDITS
+from sim.machines import MACHINES
+from sim.topology.networks import NETWORKS, has_network
+from sim.trace.breakdown import PARTS
+from sim.units import TimeScale
+from ui.controls import folds, whatif
+from ui.controls.parameter import fresh
+from ui.plan.picture import STALLED, Picture
+from ui.simulate.load import SIZES
+from ui.simulate.machines import able_on, machine_of
+from ui.simulate.past import restore
+from ui.simulate.state import SimulateState
+from ui.state import callback, change, state
+from ui.text import plain, spoken, tell
+from ui.workers import tasks
+from ui.workers.asking import ask
+
+COMPARED = ("run", "time", "busbw", "messages")
+"""Columns of the table below the runs, before those of what their times are made of."""
+SHARE = re.compile(r"(?<=[:,]share=)([\d.]+(?:e-?\d+)?)(?=,|$)")
+SIZE = "size:bytes="
+"""What a hand asks that moves the size, before the bytes."""
+Run = tuple[Plan, Picture, str]
+"""A plan, what it looks like run, and what it is called beside others."""
+
+
+def forked(plan: Plan, spec: str) -> Plan:
+    """The plan with one more fault or edit, beside what it would have been without.
+
+    A bandwidth that is dragged once more at the same instant is one fault still, and no other future.
+    """
+    if further := _taken_further(plan.faults, spec):
+        return replace(plan, fault=listed([*plan.faults[:-1], further]))
+    if spec.startswith(SIZE):
+        changed, before = replace(plan, size=size_word(int(spec.removeprefix(SIZE)))), {"size": plan.size}
+    elif spec.partition(":")[0] in EDITS:
+        changed, before = replace(plan, edits=listed([*entries(plan.edits), spec])), {"edits": plan.edits}
+    else:
+        changed, before = replace(plan, fault=listed([*plan.faults, spec])), {"fault": plan.fault}
+    return replace(changed, against=beside([*differences(plan.against), before][-MOST:]))
+
+
+def _taken_further(faults: Sequence[str], spec: str) -> str:
+    """The last of some faults with what is left of its share, where another one differs in its share alone; or none.
+
+    >>> _taken_further(["slow_link:src=A,dst=B,share=0.8,start=2us"], "slow_link:src=A,dst=B,share=0.5,start=2us")
+    'slow_link:src=A,dst=B,share=0.4,start=2us'
+    """
+    words = [re.split(SHARE, each) for each in (*faults[-1:], spec)]
+    if len(words) < 2 or any(len(each) != 3 for each in words) or words[0][::2] != words[1][::2]:
+        return ""
+    return f"{float(words[0][1]) * float(words[1][1]):.4g}".join(words[0][::2])
+
+
+def keep(plan: Plan) -> None:
+    """A button that keeps a run beside whatever is chosen next: another collective, size, machine or capture."""
+    runs = differences(plan.against)
+
+    @callback
+    def is_kept() -> None:
+        restore(replace(plan, against=beside([*runs, plan.kept_beside()])))
+
+    full = len(runs) >= MOST
+    st.button(
+        tell("page.compare.keep"),
+        icon=":material/keep:",
+        on_click=is_kept,
+        disabled=full or bool(plan.schedule),
+        help=tell("page.compare.keep.full" if full else "page.compare.keep.help"),
+        key="keep_beside",
+    )
+
+
+def picture_of(plan: Plan) -> Picture:
+    """What a plan looks like run, whatever stands beside it. Raises InputError and StalledError."""
+    return ask(tasks.run, replace(plan, against=""), spoken())
+
+
+def titled(plan: Plan) -> Iterator[tuple[str, Plan]]:
+    """The plan and those beside it, and what each is called. Raises InputError."""
+    return zip(titles(plan), [plan, *plan.others()], strict=True)
+
+
+def titles(plan: Plan) -> list[str]:
+    """What every run is called, its own first: the words in which they differ."""
+    runs = [plan, *plan.others()]
+    mentioned = dict.fromkeys(chain.from_iterable(differences(plan.against)))
+    names = [*dict.fromkeys("machine" if name == "capture" else name for name in mentioned)]
+    said = {name: [_shown_as(run, name) for run in runs] for name in names}
+    differing = [words for words in said.values() if len(set(words)) > 1] or [*said.values()][:3]
+    usual = tell("page.compare.usual")
+    return [" · ".join(filter(None, words)) or usual for words in zip(*differing, strict=True)] or [""]
+
+
+def _shown_as(run: Plan, name: str) -> str:
+    """A word of a run as a person reads it."""
+    if name == "machine" and run.capture:
+        example = next((key for key, text in example_captures().items() if text == run.capture), "")
+        return example or tell("page.compare.capture", number=f"{zlib.crc32(run.capture.encode()) % 1000:03}")
+    value = getattr(run, name)
+    if name in ("rates", "counts", "root", "lockstep", "blocking", "ranks") and not value:
+        return ""
+    return _words(name, str(value) if not isinstance(value, bool) else name)
+
+
+def _words(name: str, value: str) -> str:
+    if name in ("ranks", "root"):
+        return f"{tell(f'page.{name}')} {value}"
+    if name in ("fault", "edits"):
+        words = [whatif.describe(spec) for spec in entries(value)]
+        return "; ".join(words) or tell("page.compare.faultless" if name == "fault" else "page.compare.unedited")
+    if name == "network":
+        return value or tell("page.network.own")
+    return value or tell("page.compare.usual")
+
+
+def choose(plan: Plan) -> Plan:
+    """Draw the choice of other runs; returns the plan beside them."""
+    try:
+        runs = differences(plan.against)
+    except InputError:
+        change(SimulateState, plan=replace(state(SimulateState).plan, against=""))
+        raise
+    panel, is_made = folds.fold("compare", tell("page.compare"), ":material/compare_arrows:", is_needed=bool(runs))
+    if not is_made:
+        return plan
+    with panel:
+        words = {
+            "algorithm": _algorithms(plan),
+            "machine": _machines(plan),
+            "size": [size for size in SIZES if size != plan.size],
+            "network": _networks(plan),
+        }
+        others = [run for run in runs if not _is_offered(run, words) and run != {"fault": ""}]
+        room = MOST - len(others)
+        chosen_runs: list[Changes] = []
+        for name, names in words.items():
+            now = [run[name] for run in runs if set(run) == {name} and run[name] in names]
+            if names:
+                label = tell(f"page.compare.{name}")
+                chosen = st.multiselect(
+                    label,
+                    names,
+                    default=now,
+                    max_selections=room or 1,
+                    disabled=not room,
+                    format_func=lambda word: word or tell("page.network.own"),
+                    key=fresh(f"against_{name}_{names[0]}"),
+                )
+                chosen_runs += [{name: word} for word in chosen]
+        if plan.fault and st.checkbox(tell("page.compare.without"), {"fault": ""} in runs, key=fresh("without")):
+            chosen_runs.append({"fault": ""})
+        for number, run in enumerate(others):
+            title = titles(replace(plan, against=beside([run])))[-1]
+            if not st.checkbox(plain(title), value=True, key=fresh(f"against_{number}_{title}")):
+                others = [other for other in others if other is not run]
+    return replace(plan, against=beside([*others, *chosen_runs][:MOST]))
+
+
+def _is_offered(run: Changes, words: Mapping[str, Sequence[str]]) -> bool:
+    """Whether one of the menus has a run."""
+    return len(run) == 1 and all(value in words.get(name, ()) for name, value in run.items())
+
+
+def _algorithms(plan: Plan) -> list[str]:
+    """Other algorithms of the same collective, where it is one of the catalogue."""
+    collective = collective_of(plan.algorithm)
+    names = able_on([plan], (name for name in ALGORITHMS if name.startswith(f"{collective}.")))
+    names += [f"{library}.{collective}" for library in LIBRARIES]
+    return [] if plan.schedule else [name for name in names if name != plan.algorithm]
+
+
+def _machines(plan: Plan) -> list[str]:
+    """Other machines as they usually are, where the plan's own is a model."""
+    return [] if plan.capture else [name for name in MACHINES if name != plan.machine]
+
+
+def _networks(plan: Plan) -> list[str]:
+    """Other networks, the machine's own among them, where its hosts are joined by one."""
+    joined = not plan.is_kept and has_network(machine_of(replace(plan, network="")))
+    return [name for name in ("", *NETWORKS) if name != plan.network] if joined else []
+
+
+def _table(runs: Sequence[Run]) -> list[dict[str, str]]:
+    """Runs by rows: what each took, and the parts that its time is made of, in figures that add up."""
+    ended = [picture for _, picture, _ in runs if picture.verdict != STALLED]
+    scale = TimeScale.of(max((picture.seconds for picture in ended), default=0.0))
+    parts = [part for part in PARTS if any(picture.parts[part] for picture in ended)]
+    words = [*(tell(f"page.compare.{word}") for word in COMPARED), *(tell(f"player.why.{part}") for part in parts)]
+    return [dict(zip(words, _row(picture, title, scale, parts), strict=True)) for _, picture, title in runs]
+
+
+def _row(picture: Picture, title: str, scale: TimeScale, parts: Sequence[str]) -> tuple[str, ...]:
+    if picture.verdict == STALLED:
+        return (title, tell("page.compare.never"), *("–" for _ in [*COMPARED[2:], *parts]))
+    counts = scale.counts([picture.parts[part] for part in parts])
+    return (title, scale.text(sum(counts)), picture.busbw, str(picture.messages), *map(scale.text, counts))
+
+
+def _is_race(plans: Sequence[Plan]) -> bool:
+    """Whether they differ in their algorithms alone, of one collective, which sizes may turn round."""
+    plain = {replace(plan, algorithm="", settings="", against="") for plan in plans}
+    names = {plan.algorithm for plan in plans}
+    collectives = {collective_of(name) for name in names}
+    first = plans[0]
+    return len(plain) == len(collectives) == 1 and len(names) == len(plans) and not (first.fault or first.schedule)
+
+
+def show(runs: Sequence[Run]) -> None:
+    """Who wins, and why: what every run's critical path is made of, and the sizes at which the winner changes."""
+    if len(runs) < 2:
+        return
+    best = min(runs, key=lambda run: run[1].seconds)
+    if best[1].verdict != STALLED:
+        st.markdown(f"**{tell('page.compare.won', name=plain(best[2]), time=best[1].time)}**")
+    st.dataframe(_table(runs), hide_index=True)
+    compared = [plan for plan, _, _ in runs]
+    if not _is_race(compared):
+        return
+    try:
+        crossed = ask(tasks.crossings, compared[0], tuple(compared))
+    except StalledError:  # at another size a library may take what cannot be done on this machine
+        return
+    for below, above, size in crossed:
+        st.markdown(f"- {tell('page.compare.crossing', below=below, above=above, size=size)}")
+    if not crossed:
+        st.caption(tell("page.compare.same"))

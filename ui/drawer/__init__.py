@@ -1,1 +1,0 @@
-"""The drawer over the picture, and what folds away there and elsewhere."""

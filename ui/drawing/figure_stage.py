@@ -1,0 +1,140 @@
+"""A stage in a figure: devices, links as full as they are, and what each rank holds."""
+
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.figure import Figure
+from matplotlib.path import Path
+
+from sim.units import fmt_share
+from ui.drawing.figure_holdings import (
+    MOST_NAMED,
+    head_of_holdings,
+    holdings_beside,
+    landed,
+    rows_of,
+    strip_places,
+    strips,
+)
+from ui.drawing.figures import SENTENCE, SHADES, Look, PagePart, Room, fonts, left, right, rounded, sheet, words
+from ui.drawing.lettering import Style
+from ui.layout.lines import SIZES, along
+from ui.layout.palette import IDLE, SIGN
+from ui.text import say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ui.drawing.frames import Film
+    from ui.drawing.geometry import Ground
+
+
+def stage(film: "Film", here: "Ground", width: float, look: Look) -> Figure:
+    """A page with idle links and the rows below them, with room for the blocks of each rank."""
+    figure = sheet(film, width, look, [2.2, 1.0] if rows_of(film) else [1.0, 1e-3])
+    axes = figure.axes[0]
+    frames = [rounded(box.x, box.y, box.width, box.height, 0.12) for box in here.boxes]
+    axes.add_collection(PathCollection(frames, facecolors=look.panel, edgecolors="none", zorder=0), autolim=False)
+    axes.add_collection(LineCollection(here.lines, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
+    corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
+    middles = np.stack([here.x, here.y], axis=1)
+    around = np.array([1.0, 0.6])
+    reach = np.concatenate([middles - around, middles + around, *here.lines, np.reshape(corners, (-1, 2))])
+    (left, top), (right, bottom) = reach.min(axis=0), reach.max(axis=0)
+    axes.set_xlim(left - 0.1, right + 0.1)
+    axes.set_ylim(bottom + 0.1, top - 0.1)
+    axes.set_aspect("equal")
+    if rows_of(film):
+        head_of_holdings(figure.axes[1], film, look)
+    return figure
+
+
+def standing(here: Callable[["Film"], "Ground"]) -> tuple[PagePart, ...]:
+    """All of a stage but the blocks on their way: the sentence, devices and links, and what each rank holds, twice."""
+
+    def full(film: "Film", t: float) -> Hashable:
+        faults = tuple((spell.link, spell.bandwidth) for spell in film.faulty(t))
+        return film.loads(t, here(film)).round(3).tobytes(), faults
+
+    def draw(figure: Figure, film: "Film", t: float, look: Look, since: float | None) -> None:
+        ground(figure.axes[0], film, here(film), t, look)
+
+    def held(figure: Figure, film: "Film", t: float, look: Look, since: float | None) -> None:
+        strips(figure.axes[0], film, here(film), t, look, since)
+
+    return (
+        SENTENCE,
+        PagePart(lambda figure, film: [left(figure)], full, draw),
+        PagePart(lambda figure, film: strip_places(figure, film, here(film)), landed, held, adds=True),
+        PagePart(lambda figure, film: [right(figure)], landed, holdings_beside, adds=True),
+    )
+
+
+def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
+    """Devices, and the lines between them that are busy, as full as they are."""
+    names = words(axes, 3)
+    style = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
+    for box in here.boxes:
+        names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
+    loads = film.loads(t, here)
+    busy = loads > IDLE
+    full = [line for line, full in zip(here.lines, busy, strict=True) if full]
+    shades = SHADES(np.minimum(1, loads[busy]))
+    axes.add_collection(LineCollection(full, colors=shades, linewidths=2.4, capstyle="round"), autolim=False)
+    _devices(axes, film, here, look)
+    _marks(axes, film, here, t, look)
+
+
+def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
+    """On links that cannot carry what the machine says: what is left of it."""
+    lines = {here.link(line): line for line in range(len(here.lines))}
+    for spell in film.faulty(t):
+        if spell.link not in lines:
+            continue
+        share = spell.bandwidth / float(film.trace.topology.bandwidth[spell.link])
+        frame = {"boxstyle": "round,pad=0.3", "fc": look.paper, "ec": look.ink}
+        style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "weight": "bold", "zorder": 8}
+        x, y = along(here.lines[lines[spell.link]], SIGN)
+        axes.text(x, y, fmt_share(share) if share else "×", fontsize=6.5, bbox=frame, **style)
+
+
+def _devices(axes: "Axes", film: "Film", here: "Ground", look: Look) -> None:
+    frames: list[Path] = []
+    paint: list[tuple[str, float]] = []
+    names = words(axes, 4)
+    middle = {"color": look.ink, "ha": "center", "va": "center", "fontsize": 6.5, "family": fonts(film.language)}
+    room = Room(axes)
+    bold, normal = middle | {"weight": "bold"}, middle | {"weight": "normal"}
+    called = _called(film, here, room, bold)
+    for i, (x, y, kind, device, rank) in enumerate(
+        zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True)
+    ):
+        width, height = here.bars.get(i, SIZES[kind][0]), SIZES[kind][1]
+        paint.append((look.paper, 1.1) if rank >= 0 else (look.panel, 0.4))
+        frames.append(_frame(x - width / 2, y - height / 2, width, height, 0.1))
+        if len(here.kinds) > MOST_NAMED:
+            continue
+        if rank >= 0 and called:
+            names.add(x, y - height * 0.26, called.format(rank), bold)
+        elif rank < 0 and room.holds(device, normal, width):
+            names.add(x, y, device, normal)
+    fills, lines = [fill for fill, _ in paint], [line for _, line in paint]
+    drawn: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": lines, "zorder": 3}
+    axes.add_collection(PathCollection(frames, **drawn), autolim=False)
+
+
+def _called(film: "Film", here: "Ground", room: Room, style: Style) -> str:
+    """What all ranks are called, with braces for the number: by a word, or by the number alone, or not at all."""
+    last = max(here.ranks, default=-1)
+    words = say("caption.rank", film.language, ranks="{}").strip()
+    names = (name for name in (words, "{}") if room.holds(name.format(last), style, SIZES["GPU"][0]))
+    return next(names, "")
+
+
+@lru_cache(maxsize=1024)
+def _frame(x: float, y: float, width: float, height: float, radius: float) -> Path:
+    """The same for what stands where it is in every frame."""
+    return rounded(x, y, width, height, radius)

@@ -1,0 +1,239 @@
+"""What figures of print quality are made of: sheets and their places, the sentence, the clock, blocks."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from matplotlib.collections import PathCollection
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
+from matplotlib.patches import FancyBboxPatch
+from matplotlib.path import Path
+
+from sim.units import fmt_size, fmt_time
+from ui.drawing.lettering import Lettering, Style, across
+from ui.layout.palette import BLOCKS, LOAD, MANY, ink_on
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ui.drawing.frames import Block, Film
+
+PALETTE = BLOCKS
+SHADES = LinearSegmentedColormap.from_list("load", LOAD)
+SIDE, LEAST_SIDE, NAMED_SIDE = 0.38, 0.1, 0.24
+"""Device widths across the largest block, across the smallest at least, and from which on one has its name."""
+OVER = 1.1
+"""How many times as wide as what it stands on a name may be."""
+MOST_MESSAGES = 20_000
+CHINESE = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "PingFang SC",
+    "Microsoft YaHei",
+)
+
+
+Place = tuple[slice, slice]
+"""Rows and columns of a page's pixels."""
+
+
+@cache
+def fonts(language: str) -> list[str]:
+    """Font families that are here and have the language's characters, matplotlib's own last."""
+    here = {entry.name for entry in fontManager.ttflist}
+    return [*(name for name in CHINESE if language == "zh" and name in here), "DejaVu Sans"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """Ink and paper."""
+
+    ink: str = "#31333f"
+    paper: str = "#ffffff"
+    panel: str = "#f4f5f7"
+
+
+LIGHT, DARK = Look(), Look("#fafafa", "#0e1117", "#1c1e27")
+
+
+class PagePart(NamedTuple):
+    """What is the same as long as its state is.
+
+    `places` are the rows and columns of the page that it has to itself, or that lie upon those of a part before it;
+    `draw(figure, film, t, look, since)` draws it. One that `adds` draws what has changed since an instant upon what it
+    drew then, all of it where `since` is None; the others always draw all.
+    """
+
+    places: Callable[[Figure, "Film"], Sequence[Place]]
+    state: Callable[["Film", float], Hashable]
+    draw: Callable[[Figure, "Film", float, Look, float | None], None]
+    adds: bool = False
+
+
+LARGE = 11.5
+"""Points of a sentence that has room."""
+HEAD = 0.145
+"""The share of a page that its head has."""
+
+
+def head(figure: Figure) -> Place:
+    """Where the title and the sentence are."""
+    return np.s_[: _fold(figure)[0], :]
+
+
+def left(figure: Figure) -> Place:
+    """Below that, where the picture is."""
+    below, across = _fold(figure)
+    return np.s_[below:, :across]
+
+
+def right(figure: Figure) -> Place:
+    """Beside the picture."""
+    below, across = _fold(figure)
+    return np.s_[below:, across:]
+
+
+def _fold(figure: Figure) -> tuple[int, int]:
+    """The row below the head and the column between two axes."""
+    one, two = (axes.get_position(original=True) for axes in figure.axes)
+    middle = (one.x1 + two.x0) / 2
+    return round(HEAD * figure.bbox.height), round(middle * figure.bbox.width)
+
+
+def sheet(film: "Film", width: float, look: Look, ratios: list[float]) -> Figure:
+    """A page with its title and two axes."""
+    trace = film.trace
+    figure = Figure(figsize=(width, width * 0.5625), facecolor=look.paper, dpi=100)
+    axes = figure.subplots(1, 2, width_ratios=ratios)
+    figure.subplots_adjust(left=0.05, right=0.985, top=0.83, bottom=0.06, wspace=0.04)
+    size = f" · {fmt_size(trace.size)}" if trace.size else ""
+    title = f"{trace.schedule.name} · {trace.topology.name}{size}"
+    _line(figure, film, title, look, fontsize=15, weight="bold")
+    for each in axes:
+        each.set_facecolor(look.paper)
+        each.set_axis_off()
+        each.tick_params(colors=look.ink, labelsize=8)
+        each.yaxis.label.set_color(look.ink)
+        for spine in each.spines.values():
+            spine.set_visible(False)
+    return figure
+
+
+def say_now(figure: Figure, film: "Film", t: float, look: Look) -> None:
+    """The sentence of an instant, below the title, as large as it fits."""
+    said = film.caption(t)
+    size = _fitted(said, tuple(fonts(film.language)), float(figure.bbox.width), float(figure.dpi))
+    _line(figure, film, said, look, at=(0.02, 0.885), fontsize=size)
+
+
+def _line(
+    figure: Figure, film: "Film", text: str, look: Look, *, at: tuple[float, float] = (0.02, 0.945), **style: Any
+) -> None:
+    """A line of the page's head; `at` is a share of its width and of its height."""
+    line = Lettering(3)
+    line.set_transform(figure.transFigure)
+    figure.add_artist(line)
+    line.add(*at, text, {"color": look.ink, "family": fonts(film.language)} | style)
+
+
+@lru_cache(maxsize=1024)
+def _fitted(text: str, family: tuple[str, ...], width: float, dpi: float) -> float:
+    """Points at which a sentence ends on a page so many pixels wide."""
+    size, room = LARGE, 0.96 * width
+    while (wide := across(text, {"family": family, "fontsize": size}, dpi)) > room:  # letters grow by whole pixels
+        size *= 0.98 * room / wide
+    return size
+
+
+SENTENCE = PagePart(
+    lambda figure, film: [head(figure)],
+    lambda film, t: film.caption(t),
+    lambda figure, film, t, look, since: say_now(figure, film, t, look),
+)
+"""What happens now, below the title."""
+
+
+def tell_time(figure: Figure, film: "Film", t: float, look: Look) -> None:
+    """The instant, and when all has ended."""
+    trace = film.trace
+    clock = f"{fmt_time(t - trace.began)} / {fmt_time(trace.time)}"
+    _line(figure, film, clock, look, at=(0.98, 0.945), fontsize=12, ha="right")
+
+
+def passing(figure: Figure, film: "Film", blocks: Sequence["Block"], t: float, look: Look) -> None:
+    """What is at another place in every instant: blocks and the clock."""
+    tell_time(figure, film, t, look)
+    paint_blocks(figure.axes[0], blocks, look)
+
+
+def colour_of(block: int) -> str:
+    """The colour of a block."""
+    return PALETTE[block % len(PALETTE)]
+
+
+def rounded(x: float, y: float, width: float, height: float, radius: float) -> Path:
+    """The outline of a rectangle with round corners."""
+    outline = _outline(width, height, radius)
+    return Path(outline.vertices + np.array([x, y]), outline.codes)
+
+
+@lru_cache(maxsize=256)
+def _outline(width: float, height: float, radius: float) -> Path:
+    return FancyBboxPatch((0, 0), width, height, boxstyle=f"round,pad=0,rounding_size={radius}").get_path()
+
+
+class Room:
+    """How many pixels a device width has, for names that are left out where they would reach over others."""
+
+    def __init__(self, axes: "Axes") -> None:
+        axes.apply_aspect()  # as drawing will, after which its data stand where they are drawn
+        (self._left, _), (self._right, _) = axes.transData.transform([(0, 0), (1, 0)]).tolist()
+        self._dpi = float(axes.figure.dpi)
+
+    def holds(self, text: str, style: Style, width: float) -> bool:
+        """Whether a name reaches over something so many device widths wide by no more than a little."""
+        pixels = float(self._right - self._left)
+        return across(text, style, self._dpi) <= OVER * width * pixels
+
+
+def words(axes: "Axes", zorder: float) -> Lettering:
+    """Words to be, at places of the data."""
+    words = Lettering(zorder)
+    axes.add_artist(words)
+    words.set_clip_path(None)
+    return words
+
+
+def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
+    """Blocks with their names, or dots where there are very many."""
+    if len(blocks) > MANY:
+        axes.scatter(
+            [b.x for b in blocks],
+            [b.y for b in blocks],
+            s=[max(1.0, 4 * b.side**2) for b in blocks],
+            c=[colour_of(b.number) for b in blocks],
+            zorder=6,
+        )
+        return
+    sides = [max(LEAST_SIDE, SIDE * b.side) for b in blocks]
+    frames = [
+        rounded(b.x - side / 2, b.y - side / 2, side, side, side / 5) for b, side in zip(blocks, sides, strict=True)
+    ]
+    fills = [colour_of(b.number) for b in blocks]
+    style: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": 0.8, "zorder": 6}
+    axes.add_collection(PathCollection(frames, **style), autolim=False)
+    labels = words(axes, 7)
+    room = Room(axes)
+    for b, side in zip(blocks, sides, strict=True):
+        if side < NAMED_SIDE:
+            continue
+        style = {"color": ink_on(colour_of(b.number)), "ha": "center", "va": "center", "weight": "bold"}
+        style["fontsize"] = 7 if len(b.label) < 3 else 5
+        if room.holds(b.label, style, side):
+            labels.add(b.x, b.y, b.label, style)

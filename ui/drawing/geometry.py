@@ -1,0 +1,102 @@
+"""What a still picture stands on: devices, the lines between them, and the line that a message follows.
+
+The machine's own devices and links, or an algorithm's shape with a line for every pair that talks.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sim.trace import Trace
+from ui.layout.algorithm_layout import shape_of
+from ui.layout.boxes import Box
+from ui.layout.lines import Floats, between
+from ui.layout.machine_layout import arrange
+from ui.player.payload import place_devices
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Centres, kinds and names of devices, -1 or the rank of each; frames; lines `[point, x or y]`.
+
+    `path(i)` are the points that transfer i goes by, `crossed(i)` the lines it goes along; `capacity(line,
+    links)` is what a line can carry when links can carry so many B/s, or nan for one that is as wide as the flows on it
+    find the machine; `link(line)` is the link that it is, or -1; `bars` has the widths of devices that are bars.
+    """
+
+    x: Sequence[float]
+    y: Sequence[float]
+    kinds: Sequence[str]
+    names: Sequence[str]
+    ranks: Sequence[int]
+    boxes: Sequence[Box]
+    lines: Sequence[Floats]
+    path: Callable[[int], Floats]
+    crossed: Callable[[int], Sequence[int]]
+    capacity: Callable[[int, Floats], float]
+    link: Callable[[int], int] = lambda line: -1
+    bars: Mapping[int, float] = field(default_factory=dict)
+
+
+def machine(trace: Trace) -> Ground:
+    """The machine: a line for every link."""
+    topology, stage = trace.topology, arrange(trace.topology)
+    src, dst = topology.ends
+    lines = between(stage.x, stage.y, src, dst, stage.bow, stage.bars)
+    places = place_devices(trace)
+    rank_of = {topology.ranks[r]: r for r in range(trace.schedule.n)}
+    paths: dict[int, Floats] = {}
+
+    def path(i: int) -> Floats:
+        route = int(trace.route[i])
+        if route not in paths:
+            at, parts = places[int(trace.schedule.src[i])], []
+            for link in trace.route_of(i).tolist():
+                forward = int(src[link]) == at  # a half-duplex link is crossed either way
+                parts.append(lines[link] if forward else lines[link][::-1])
+                at = int(dst[link] if forward else src[link])
+            paths[route] = np.concatenate(parts)
+        return paths[route]
+
+    return Ground(
+        stage.x,
+        stage.y,
+        [d.kind for d in topology.devices],
+        [d.name for d in topology.devices],
+        [rank_of.get(d, -1) for d in range(len(topology.devices))],
+        stage.boxes,
+        lines,
+        path,
+        lambda i: trace.route_of(i).tolist(),
+        lambda line, links: float(links[line]),
+        lambda line: line,
+        stage.bars,
+    )
+
+
+def shape(trace: Trace) -> Ground | None:
+    """The algorithm's shape, or None where that would be a smudge."""
+    drawn = shape_of(trace.schedule)
+    if drawn is None:
+        return None
+    n, lines = trace.schedule.n, between(drawn.x, drawn.y, drawn.src, drawn.dst, drawn.bow)
+    pair = {(a, b): k for k, (a, b) in enumerate(zip(drawn.src, drawn.dst, strict=True))}
+    devices = [trace.topology.devices[d].name for d in place_devices(trace)]
+
+    def line_of(i: int) -> int:
+        return pair[int(trace.schedule.src[i]), int(trace.schedule.dst[i])]
+
+    return Ground(
+        drawn.x,
+        drawn.y,
+        ["GPU" if r < n else "NVS" for r in range(len(drawn.x))],
+        devices,
+        [r if r < n else -1 for r in range(len(drawn.x))],
+        drawn.boxes,
+        lines,
+        lambda i: lines[line_of(i)],
+        lambda i: [line_of(i)],
+        lambda line, links: math.nan,
+    )

@@ -1,0 +1,84 @@
+"""A run as a small drawing: where devices are, how full links are and where blocks are at an instant."""
+
+from collections.abc import Iterator
+from html import escape
+
+from sim.trace import Trace
+from ui.drawing.frames import Film
+from ui.drawing.geometry import Ground
+from ui.layout.lines import SIZES, Floats
+from ui.layout.palette import BLOCKS, IDLE, LOAD
+
+WIDTH, HEIGHT = 320, 180
+HALF = 0.42
+"""The share of a run at which it is shown: something is on its way there."""
+MARGIN, TALL = 0.25, 0.5
+"""Around devices, and half of the highest one, in device widths."""
+SIDE = 0.34
+MOST_LINES, MOST_BLOCKS = 600, 300
+STYLE = (
+    "<style>.d{fill:#fff;stroke:#31333f}.s{fill:#eceef2;stroke:#31333f}.l{stroke:#31333f;opacity:.2}.b{stroke:#31333f}"
+    "@media(prefers-color-scheme:dark){.d{fill:#0e1117;stroke:#fafafa}.s{fill:#262730;stroke:#fafafa}"
+    ".l{stroke:#fafafa;opacity:.25}.b{stroke:#fafafa}}</style>"
+)
+
+
+def of_run(trace: Trace, view: str, words: str = "") -> str:
+    """A run in the midst of it, on its machine or in its algorithm's shape."""
+    film = Film(trace)
+    return svg(film, film.shape if view == "shape" else film.machine, trace.began + HALF * trace.time, words)
+
+
+def svg(film: Film, ground: Ground, t: float, words: str) -> str:
+    """The picture of an instant as SVG, in the colours of whoever looks at it."""
+    half = [ground.bars.get(k, SIZES[kind][0]) / 2 for k, kind in enumerate(ground.kinds)]
+    left = min(x - wide for x, wide in zip(ground.x, half, strict=True)) - MARGIN
+    right = max(x + wide for x, wide in zip(ground.x, half, strict=True)) + MARGIN
+    top, bottom = min(ground.y) - TALL - MARGIN, max(ground.y) + TALL + MARGIN
+    room = max((right - left) / WIDTH, (bottom - top) / HEIGHT)
+    x = (left + right) / 2 - WIDTH / 2 * room
+    y = (top + bottom) / 2 - HEIGHT / 2 * room
+    return "".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" role="img" viewBox="'
+            f'{x:.2f} {y:.2f} {WIDTH * room:.2f} {HEIGHT * room:.2f}"><title>{escape(words)}</title>{STYLE}',
+            f'<g fill="none" stroke-width="{1.6 * room:.3f}">',
+            *_lines(film, ground, t, room),
+            f'</g><g stroke-width="{room:.3f}">',
+            *_devices(ground),
+            *_blocks(film, ground, t),
+            "</g></svg>",
+        ]
+    )
+
+
+def _lines(film: Film, ground: Ground, t: float, room: float) -> Iterator[str]:
+    if len(ground.lines) > MOST_LINES:
+        return
+    for line, load in zip(ground.lines, film.loads(t, ground), strict=True):
+        colour = LOAD[min(len(LOAD) - 1, int(min(1.0, load) * (len(LOAD) - 1) + 0.5))]
+        look = f'stroke="{colour}" stroke-width="{3 * room:.3f}"' if load > IDLE else 'class="l"'
+        yield f'<path {look} d="M{_points(line)}"/>'
+
+
+def _points(line: Floats) -> str:
+    return "L".join(f"{x:.2f} {y:.2f}" for x, y in line.tolist())
+
+
+def _devices(ground: Ground) -> Iterator[str]:
+    for k, (x, y, kind, rank) in enumerate(zip(ground.x, ground.y, ground.kinds, ground.ranks, strict=True)):
+        width, height = ground.bars.get(k, SIZES[kind][0]), SIZES[kind][1]
+        look = "d" if rank >= 0 else "s"
+        yield (
+            f'<rect class="{look}" x="{x - width / 2:.2f}" y="{y - height / 2:.2f}" width="{width:.2f}"'
+            f' height="{height:.2f}" rx=".12"/>'
+        )
+
+
+def _blocks(film: Film, ground: Ground, t: float) -> Iterator[str]:
+    for block in film.blocks(t, ground)[:MOST_BLOCKS]:
+        side = max(0.16, SIDE * block.side)
+        yield (
+            f'<rect class="b" fill="{BLOCKS[block.number % len(BLOCKS)]}" x="{block.x - side / 2:.2f}"'
+            f' y="{block.y - side / 2:.2f}" width="{side:.2f}" height="{side:.2f}" rx=".06"/>'
+        )

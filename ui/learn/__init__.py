@@ -1,0 +1,1 @@
+"""The questions of lessons, asked and answered beside their runs."""

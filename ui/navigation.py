@@ -1,0 +1,48 @@
+"""The way from one page to another: the address names the page, and the page then shows what the address says."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from ui import address
+from ui.pages import PAGES
+from ui.simulate.state import SimulateState
+from ui.state import become, change, state
+from ui.visit import VisitState
+
+
+def first() -> str:
+    """Return the page that an address without one opens."""
+    return min(PAGES.values(), key=lambda page: page.order).name
+
+
+def go(name: str) -> None:
+    """Leave for another page, now."""
+    leave(name)
+    st.rerun()
+
+
+def leave(name: str) -> None:
+    """Make the address name another page, in the same language; the first one with the plan that it shows."""
+    simulated = state(SimulateState)
+    plan = simulated.plan if name == first() and simulated.has_plan else None
+    _turn_to({"page": name} if name != first() else address.words_of(plan) if plan else {})
+    address.stands_for(plan)
+
+
+def visit(words: Mapping[str, str]) -> None:
+    """Make the address name another page with words of its own, in the same language; what it was is forgotten."""
+    _turn_to(words)
+    forget(words["page"])
+
+
+def forget(name: str) -> None:
+    """Have a page begin with what the address says."""
+    change(PAGES[name].state, is_read=False)
+    become(replace(state(VisitState).renewed(), address=None))
+
+
+def _turn_to(words: Mapping[str, str]) -> None:
+    language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
+    st.query_params.from_dict({**words, **language})

@@ -1,1 +1,0 @@
-"""Where everything stands at an instant, and what is said of it: layouts, geometry, frames, captions."""

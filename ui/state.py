@@ -1,0 +1,95 @@
+"""The state of a visit: this module alone touches Streamlit's session.
+
+Every page owns one frozen dataclass of state, kept under the name of its class. A transition returns the next state and
+reads nothing else, so it is tested without a browser; `become` keeps it. Values of widgets stand under their own keys.
+"""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
+
+State = TypeVar("State")
+Arguments = ParamSpec("Arguments")
+MOST = 10
+"""Times that a callback starts over: one that asks for another run itself ends there."""
+
+
+@dataclass(frozen=True)
+class PageState:
+    """The state of a page; until it `is_read` the page begins with what the address says."""
+
+    is_read: bool = False
+
+
+_CHANGES: ContextVar[dict[str, Any] | None] = ContextVar("_CHANGES", default=None)
+"""What a callback has changed so far, by key; it reaches the session when the callback has ended."""
+
+
+def state(owner: type[State]) -> State:
+    """Return this visit's state of a class, or a new one."""
+    kept: State | None = value(owner.__name__)
+    return owner() if kept is None else kept
+
+
+def become(changed: object) -> None:
+    """Keep a state in place of the previous one of its class."""
+    put(type(changed).__name__, changed)
+
+
+def change(owner: type, **changes: Any) -> None:
+    """Change some fields of a state."""
+    become(replace(state(owner), **changes))
+
+
+def value(key: str) -> Any:
+    """Return what the widget of this key holds, None if there is no such widget."""
+    changes = _CHANGES.get() or {}
+    return changes[key] if key in changes else st.session_state.get(key)
+
+
+def put(key: str, held: object) -> None:
+    """Set what the widget of this key holds, before it is drawn."""
+    changes = _CHANGES.get()
+    (st.session_state if changes is None else changes)[key] = held
+
+
+def callback(function: Callable[Arguments, object]) -> Callable[Arguments, None]:
+    """Run a widget's callback to its end, even when the browser asks for another run of the page meanwhile.
+
+    Streamlit interrupts a callback at its first access to the session when a newer request is pending, and does not
+    call it again: the click is lost. So the callback starts over, keeps all of its changes or none, and the newer
+    request follows it.
+    """
+
+    @wraps(function)
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        newer: list[RerunData] = []
+
+        def uninterrupted(step: Callable[[], Any]) -> Any:
+            while len(newer) < MOST:
+                try:
+                    return step()
+                except RerunException as interruption:
+                    newer.append(interruption.rerun_data)
+            return None
+
+        def work() -> dict[str, Any] | None:
+            before = _CHANGES.set({})
+            try:
+                function(*args, **kwargs)
+                return _CHANGES.get()
+            finally:
+                _CHANGES.reset(before)
+
+        for key, held in (uninterrupted(work) or {}).items():
+            uninterrupted(partial(st.session_state.__setitem__, key, held))
+        context = get_script_run_ctx(suppress_warning=True)
+        if newer and context is not None and context.script_requests is not None:
+            context.script_requests.request_rerun_batch(newer)
+
+    return run

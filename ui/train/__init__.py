@@ -1,0 +1,1 @@
+"""The page on which somebody times a training step."""
