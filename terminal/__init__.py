@@ -137,7 +137,7 @@ class LazyGroup(click.Group):
         super().__init__(*args, **kwargs)
         self.commands = dict.fromkeys(commands())  # type: ignore[assignment]  # names, for lists and suggestions
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name, if there is one. Raises click.UsageError for a former name."""
         if cmd_name in RENAMED:
             raise click.UsageError(f"{cmd_name} is called {RENAMED[cmd_name]} now: write {RENAMED[cmd_name]}", ctx)
