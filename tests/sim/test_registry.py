@@ -68,7 +68,7 @@ def test_modules_and_packages_of_the_folder_are_found(shapes):
     [
         ("def round(:\n    pass\n", "shapes_here/round.py, line 1: invalid syntax: fix the file or remove it"),
         ("\nimport no_such_module\n", "shapes_here/round.py, line 2: ModuleNotFoundError: No module named"),
-        ("1 / 0\n", "shapes_here/round.py, line 1: ZeroDivisionError: division by zero: mend the file"),
+        ("1 / 0\n", "shapes_here/round.py, line 1: ZeroDivisionError: division by zero: fix the file"),
         (SQUARE, "shapes_here/round.py and shapes_here/square.py: two shapes are called square: rename one"),
         (
             SQUARE.replace('"""Four equal sides."""', "pass").replace('"square"', '"round"'),
@@ -193,7 +193,7 @@ def test_what_an_addition_returns_is_of_its_kind():
         machine(island), fault(fog), algorithm(allreduce)(star), algorithm(allreduce)(chain)
         for call, told in (
             (lambda: build("island"), "island returns nothing, not Topology: fix its `return`"),
-            (lambda: faults(["fog"], build("mesh")), "fog returns function, not Perturbation: mend"),
+            (lambda: faults(["fog"], build("mesh")), "fog returns function, not Perturbation: fix"),
             (
                 lambda: ALGORITHMS["allreduce.star"].schedule(2),
                 "allreduce.star: its steps are a Step, not a row of them: yield each",
