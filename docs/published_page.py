@@ -24,7 +24,7 @@ LIMITS = """## What the errors are made of
 
 - One odd row of a group causes errors in all others: MPT 760m ran slower on 8 H100 than on 16, MPT 1b slower on 32
   A100 than on 64.
-- Small models lose 5 to 10 % from 128 to 512 GPUs, and the simulation 1 %: it has no input pipeline, no optimizer,
+- Small models lose 5 to 10% from 128 to 512 GPUs, and the simulation 1%: it has no input pipeline, no optimizer,
   no garbage collection and no traffic of others. All of these matter more for a short step.
 - Megatron's row of 1.7 billion parameters gives one speed for matrices of every width; wider ones multiply faster, so
   that large models are predicted too slow.

@@ -165,7 +165,7 @@ def test_a_damaged_link_to_a_lesson_is_told():
 
 def test_a_plan_of_a_lesson_opens_on_the_stage():
     at = learn(lesson="trees", step="3")
-    next(b for b in at.button if "stage" in b.label).click().run()
+    next(b for b in at.button if "Simulate" in b.label).click().run()
     assert not at.exception
     assert at.query_params["algorithm"] == "broadcast.binomial"
     assert "segments=64" in at.query_params["against"]
