@@ -1,13 +1,16 @@
 """`compare`: algorithms side by side."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import click
 
+from ops.answers import Answered, Outcome, answer, outcome_of
 from ops.lab.crossovers import crossovers
 from ops.libraries.nccl.layers import expected_error
 from ops.plan import Plan
+from ops.plan.notation import differences
 from ops.run import Run
 from sim.errors import InputError
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
@@ -19,20 +22,32 @@ from terminal.shared.options import FAULT, MACHINE_ALONE, NETWORKS, RANKS, SIZE,
 @command
 @click.argument("algorithms", nargs=-1, metavar="COLLECTIVE.ALGORITHM[:key=value,…]...")
 @asks(*MACHINE_ALONE, TOPOLOGY, *NETWORKS, *SIZE, *RANKS, *FAULT)
-def compare(plan: Plan, algorithms: tuple[str, ...]) -> Answer:
-    """Compare algorithms: the fastest one, the crossover sizes, and the reason; on several networks too."""
+@click.option(
+    "--compare-to", "against", metavar="CHANGES", help="changes of a second plan of one algorithm, like size=1MiB"
+)
+def compare(plan: Plan, algorithms: tuple[str, ...], against: str | None) -> Answer:
+    """Compare algorithms or two plans: the fastest, crossover sizes and the reason; also on several networks.
+
+    One algorithm with faults or edits is compared with the same run without them.
+    """
     plans = [replace(plan, against=""), *plan.others()]
+    if len(algorithms) == len(plans) == 1 and (against is not None or plan.fault or plan.edits):
+        return _what_if(plans[0].of(algorithms[0]), "fault=;edits=" if against is None else against)
+    if against is not None:
+        raise InputError("compare.one_algorithm")
     if len(algorithms) * len(plans) < 2 or not algorithms:
         raise InputError("compare.no_algorithms")
     if len(set(algorithms)) < len(algorithms):
         raise InputError("compare.algorithm_twice")
     rows: list[dict[str, Any]] = []
+    runs: list[Run] = []
     changes: list[dict[str, Any]] = []
     for each in plans:
         machine = each.topology()
         several = {spec: each.of(spec).prepare(machine) for spec in algorithms}
         on = {"network": each.network} if len(plans) > 1 else {}
-        rows += [{**_row(spec, prepared.run()), **on} for spec, prepared in several.items()]
+        runs += [prepared.run() for prepared in several.values()]
+        rows += [{**_row(spec, run), **on} for spec, run in zip(algorithms, runs[-len(several) :], strict=True)]
         sized = any(prepared.work.sized for prepared in several.values())
         if sized and not each.fault:
             crossed = crossovers(several)
@@ -48,7 +63,36 @@ def compare(plan: Plan, algorithms: tuple[str, ...]) -> Answer:
     }
     data |= {key: best[key] for key in ("nccl", "expected_error")}
     data |= {"winner_network": best["network"]} if "network" in best else {}
-    return Answer(DONE if all(row["verified"] for row in rows) else NO, data, _text(data))
+    text = _text(data)
+    if len(algorithms) == 2 and len(plans) == 1:
+        before, after = (Outcome(plan.of(spec), run) for spec, run in zip(algorithms, runs, strict=True))
+        text = "\n".join([said(data, answer(before, after)), text])
+    return Answer(DONE if all(row["verified"] for row in rows) else NO, data, text)
+
+
+def _what_if(plan: Plan, against: str) -> Answer:
+    """Compare a plan with what another one does otherwise."""
+    changes = differences(against)
+    if len(changes) != 1:
+        raise InputError("option.compare_to", text=against)
+    before, after = outcome_of(plan.changed(changes[0])), outcome_of(plan)
+    rows = [_row(plan.algorithm, run) if (run := each.run) else _stalled(plan.algorithm) for each in (before, after)]
+    data: dict[str, Any] = {"machine": after.topology.name, "runs": rows, "compared_to": changes[0]}
+    text = said(data, answer(before, after))
+    return Answer(DONE if all(row["verified"] for row in rows) else NO, data, text)
+
+
+def _stalled(spec: str) -> dict[str, Any]:
+    return {"algorithm": spec, "time_s": None, "verified": False}
+
+
+def said(data: dict[str, Any], answered: Answered) -> str:
+    """Add an answer to what a command answers as JSON; returns it as text."""
+    remedy = str(answered.remedy) if answered.remedy else None
+    numbers = {"before_s": answered.before, "after_s": answered.after, "factor": answered.factor}
+    finite = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
+    data["answer"] = {"sentence": str(answered.sentence), **finite, "remedy": remedy, "shows": answered.shows or None}
+    return "\n".join(filter(None, (data["answer"]["sentence"], remedy)))
 
 
 def _row(spec: str, outcome: Run) -> dict[str, Any]:

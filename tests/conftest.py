@@ -5,20 +5,29 @@ import os
 import sys
 from collections import defaultdict
 from functools import wraps
-from zlib import crc32
 
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test, settings
+from hypothesis import HealthCheck, settings
 
 from sim.base import formats
+from tests.tables import Day, is_named, left_out
 
 os.environ.setdefault("RINGSIDE_NO_WORKERS", "1")
 """Pages that a test draws in its own process have their runs there, too: one process, one set of kernels."""
 os.environ.setdefault("RINGSIDE_QUIET", "1")
 """What a command prints does not depend on which kernels tests before it had compiled."""
-settings.register_profile("ringside", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ringside")
-"""No test is late: others may have the processor, and the first example is the one that imports."""
+for profile, examples in {"quick": 20, "check": 25, "long": 200}.items():
+    # no test is late: others may have the processor, and the first example is the one that imports
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        derandomize=False,
+        print_blob=True,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile("check")
+"""`./check` asks for the profile it needs, and for today's seed: other examples are drawn every day."""
 gc.disable()
 """Until all tests are collected: what is imported and collected stays."""
 
@@ -34,54 +43,38 @@ class OnlyExamples:
         return [it for it in collectors if has_examples or type(it).__name__ != "DoctestModule"]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--row", default="", metavar="WORD", help="try nothing but rows of tables that name the word")
+
+
+@pytest.hookimpl(trylast=True)  # after Hypothesis, which loads its profile
 def pytest_configure(config):
+    Day.number = int(config.getoption("hypothesis_seed") or 0)
+    Day.row = config.getoption("row")
+    Day.is_long = settings.get_current_profile_name() == "long"
     config.pluginmanager.register(OnlyExamples())
 
 
 def waiting_for_their_turn(items):
-    """Cases that `./check` leaves to `./check --long`.
-
-    A test marked `turns(a, b)` has groups of cases that differ in its parameters a and b alone. Of each one is tried,
-    of the next group another one, and which comes first differs from test to test.
-    """
-    tests = defaultdict(lambda: defaultdict(list))
+    """Cases of tests marked `turns(a, b)` that have another day."""
+    tests = defaultdict(list)
     for item in items:
-        mark = item.get_closest_marker("turns")
-        if mark and hasattr(item, "callspec"):
-            group = tuple(f"{name}={value}" for name, value in item.callspec.params.items() if name not in mark.args)
-            tests[item.nodeid.partition("[")[0]][group].append(item)
-    for test, groups in tests.items():
-        for turn, cases in enumerate(groups.values(), crc32(test.encode())):
-            yield from (case for i, case in enumerate(cases) if i != turn % len(cases))
-
-
-FEW, SOME = 20, 25
-"""Drawn examples of each test that `./check --quick` tries, and `./check`; those after them are left to `--long`."""
-
-
-def drawn(items):
-    """The tests whose examples are drawn, each with its settings."""
-    for item in items:
-        test = getattr(item, "obj", None)
-        if is_hypothesis_test(test):
-            yield item, test, getattr(test, "_hypothesis_internal_use_settings", None) or settings.default
-
-
-def shorten(items, marks):
-    """Leave examples out where tests that are marked are, and have tests with more of them be among the long ones."""
-    most = (FEW if "not slow" in marks else SOME) if "not long" in marks else None
-    for item, test, kept in drawn(items):
-        if most is not None:
-            test._hypothesis_internal_use_settings = settings(kept, max_examples=min(kept.max_examples, most))
-        elif kept.max_examples > SOME and "long" in marks:
-            item.add_marker("long")
+        if item.get_closest_marker("turns") and hasattr(item, "callspec"):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for test, cases in tests.items():
+        over = cases[0].get_closest_marker("turns").args
+        yield from (cases[place] for place in left_out(test, [case.callspec.params for case in cases], over))
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked is left out
 def pytest_collection_modifyitems(config, items):
+    if Day.row:
+        tables = [getattr(getattr(item, "obj", None), "table", ()) for item in items]
+        named = [any(map(is_named, rows)) or Day.row in item.name for item, rows in zip(items, tables, strict=True)]
+        config.hook.pytest_deselected(items=[item for item, chosen in zip(items, named, strict=True) if not chosen])
+        items[:] = [item for item, chosen in zip(items, named, strict=True) if chosen]
     for item in waiting_for_their_turn(items):
         item.add_marker("long")
-    shorten(items, config.getoption("markexpr"))
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -94,7 +87,7 @@ def readers_refuse_in_sentences_of_their_own():
 def pages_look_for_components_once():
     """Nothing is installed meanwhile."""
     if "streamlit.testing.v1" in sys.modules:
-        from tests.monkey.once import look_for_components_once
+        from tests.once import look_for_components_once
 
         look_for_components_once()
 

@@ -20,7 +20,7 @@ COMMANDS = (
     "run allreduce.ring --machine switch:ranks=64 --size 1GiB --unfolded --fault slow_link:src=GPU0,dst=SW,start=1us",
 )
 """The last one is so large that kernels are compiled."""
-TOOLS = ("pytest>=8,<10", "hypothesis>=6.100,<7")
+TOOLS = ("pytest>=8,<10", "hypothesis>=6.130,<7")
 
 
 def main(words):

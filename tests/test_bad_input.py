@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import cli
 from sim.formats import LARGEST_TEXT
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 
 CAPTURES = Path(__file__).resolve().parent / "data" / "nvidia-smi-topo"
 SWITCH = ("--machine", "switch:ranks=4")
@@ -241,9 +242,9 @@ def test_line_ends_encodings_and_glued_columns_do_no_harm(tmp_path, capsys):
     assert len(set(told)) == 1
 
 
-@pytest.mark.parametrize("size", ["4", "1PiB"])
-@pytest.mark.parametrize("bandwidth", ["1Bps", "1e18"])
-@pytest.mark.parametrize("wait", ["0", "1e-300", "1e6"])
+@each_row("size", ["4", "1PiB"])
+@each_row("bandwidth", ["1Bps", "1e18"])
+@each_row("wait", ["0", "1e-300", "1e6"])
 def test_the_most_extreme_numbers_that_are_taken_give_finite_answers(size, bandwidth, wait, capsys):
     machine = f"switch:ranks=4,bandwidth={bandwidth},latency={wait},overhead={wait},gamma={wait}"
     assert cli.main([*ring(size=size, machine=machine), "--json"]) == DONE
@@ -252,7 +253,7 @@ def test_the_most_extreme_numbers_that_are_taken_give_finite_answers(size, bandw
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=30), where=st.integers(0, 4))
 def test_any_text_in_any_place_is_done_or_refused_in_one_line(text, where, capsys):
     places = ["1MiB", "2", "0", "switch:ranks=2", "allreduce.ring"]

@@ -19,6 +19,7 @@ from sim.machines import build
 from sim.topology.networks import NETWORKS, networked
 from sim.trace import FORMAT
 from sim.units import Gbps, us
+from tests.tables import each_row
 
 PAIR = "switch:ranks=2,bandwidth=1GBps,latency=1us"
 CLUSTER = "nodes:nodes=2,gpus=2"
@@ -40,7 +41,7 @@ def rates(topology, kind="NET"):
     return {(link.bandwidth, link.latency) for link in topology.links if link.kind == kind}
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@each_row("name", NETWORKS)
 def test_every_network_has_its_rates_and_says_where_they_are_from(name):
     network = NETWORKS[name]
     assert 1e6 <= network.bandwidth <= 1e12
@@ -143,7 +144,7 @@ def test_networks_stand_side_by_side(say):
         assert [row["time_s"] for row in one["runs"]] == times
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@each_row("name", WORKLOADS)
 def test_every_workload_takes_a_network_an_algorithm_and_a_backend(name):
     words = {key: parameter.words for key, parameter in WORKLOADS[name].params.items()}
     assert words["network"] == ("machine", *NETWORKS)
@@ -151,8 +152,8 @@ def test_every_workload_takes_a_network_an_algorithm_and_a_backend(name):
     assert words["backend"] == tuple(BACKENDS)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("shape", SHAPES)
+@each_row("backend", BACKENDS)
+@each_row("shape", SHAPES)
 def test_gradients_are_summed_round_a_ring_or_along_a_tree_with_every_backend(shape, backend):
     layers = "a 250000 1ms 2ms; b 250000 1ms 2ms"
     words = {"layers": layers, "algorithm": shape, "backend": backend, "network": "ethernet_10g"}
@@ -189,8 +190,8 @@ def test_a_backend_costs_its_launch_its_messages_and_its_sums():
     assert ring.trace.time == pytest.approx(30e-6 + 2 * (2e-6 + 15e-6 + 0.5e-3) + 0.5e6 / 5e9, rel=1e-9)
 
 
-@pytest.mark.parametrize("library", sorted(set(LIBRARIES) - {"nccl"}))
-@pytest.mark.parametrize("collective", sorted(COLLECTIVES))
+@each_row("library", sorted(set(LIBRARIES) - {"nccl"}))
+@each_row("collective", sorted(COLLECTIVES))
 def test_a_library_has_an_answer_to_every_collective(collective, library):
     blocks = {"counts": ",".join(["1000"] * (16 if collective == "alltoallv" else 4)), "size": ""}
     load = blocks if COLLECTIVES[collective].vector else {"size": "1KiB"}

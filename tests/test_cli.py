@@ -20,6 +20,7 @@ from sim.topology import Device, Topology
 from sim.trace import from_json
 from terminal import BAD_INPUT, DONE, NO
 from terminal.list_ import SECTIONS
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 CAPTURES = ROOT / "tests" / "data" / "nvidia-smi-topo"
@@ -75,7 +76,11 @@ def forgetful():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encoding, micro", [("utf-8", "µs"), ("ascii", "us"), ("latin-1", "µs"), ("cp437", "µs")])
+@each_row(
+    "encoding, micro",
+    [("utf-8", "µs"), ("ascii", "us"), ("latin-1", "µs"), ("cp437", "µs")],
+    over=["encoding", "micro"],
+)
 def test_output_that_knows_few_letters_gets_those_it_knows(encoding, micro):
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     run = ("run", "allreduce.ring", "--machine", "switch:ranks=2", "--size", "1KiB")

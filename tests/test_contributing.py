@@ -17,82 +17,75 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PROMPT = "$ .venv/bin/python "
 COPIED = ("app.py", "cli.py", "pyproject.toml", "sim", "ops", "ui", "terminal", "assets", "docs", "tests")
-DRIVER = """
-import contextlib, io, json, runpy, shlex, sys, warnings
+SERVER = """
+import contextlib, functools, gc, importlib, io, json, os, pkgutil, runpy, shlex, sys, warnings
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-sys.path.insert(0, ".")
-import cli
-
-commands, address = json.loads(Path("asked.json").read_text())
-answers, shown, errors = [], [], []
-for command in commands:
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        words = shlex.split(command)
-        if words[0] == "cli.py":
-            cli.main(words[1:])
-        else:
-            sys.argv = words[1:]
-            with contextlib.suppress(SystemExit), warnings.catch_warnings(action="ignore"):
-                runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-    answers.append(printed.getvalue())
-if address:
-    from streamlit.testing.v1 import AppTest
-
-    from ui.controls import folds
-
-    made = folds.is_made
-    folds.is_made = lambda *args, **needed: made(*args, **needed) or True  # nobody can open one here
-    at = AppTest.from_file("app.py", default_timeout=120)
-    for name, word in parse_qsl(address):
-        at.query_params[name] = word
-    at.run()
-    errors = [error.value for error in [*at.exception, *at.error]]
-    shown = [f'{getattr(element, "value", "")} {getattr(element, "proto", "")}' for element in [*at.main, *at.sidebar]]
-Path("answers.json").write_text(json.dumps([answers, shown, errors]))
-"""
-
-PLAINLY = ("-p", "no:cacheprovider", "-o", "addopts=", "-q", "-W", "ignore::pytest.PytestAssertRewriteWarning")
-"""Pytest's own plugins are imported before it looks at them."""
-SERVER = """
-import functools, gc, json, os, runpy, sys
-
-# what the project and its tests are written with, and nothing of the project
-import altair, click, greenlet, hypothesis, joblib, matplotlib.figure, numba, numpy, pandas, pyarrow.parquet, pytest
-import simpy, streamlit, xdist, yaml
-from matplotlib.backends import backend_agg
+import pytest, xdist
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 manifest_scanner.scan_component_manifests()
+sys.path.insert(0, ".")
+import cli, docs, ops, sim, terminal, ui
+from ui.controls import folds
+
+for room in (sim, ops, ui, terminal, docs) if "every module" in sys.argv else ():
+    for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+        if "pytorch.rank" not in module.name and "__main__" not in module.name:
+            importlib.import_module(module.name)
 gc.collect()
 gc.freeze()
+PLAINLY = ["-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-q"]
+# pytest's own plugins are imported before it looks at them
+PLAINLY += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+
+
+def answers(module, commands, address):
+    importlib.invalidate_caches()
+    if module:
+        importlib.import_module(module)  # into a list that may be made already
+    printed, shown, errors = [], [], []
+    for command in commands:
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            words = shlex.split(command)
+            if words[0] == "cli.py":
+                cli.main(words[1:])
+            elif words[1] == "pytest":
+                pytest.main([*words[2:], *PLAINLY])
+            else:
+                sys.argv = words[1:]
+                with contextlib.suppress(SystemExit), warnings.catch_warnings(action="ignore"):
+                    runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        printed.append(text.getvalue())
+    if address:
+        made = folds.is_made
+        folds.is_made = lambda *args, **needed: made(*args, **needed) or True  # nobody can open one here
+        at = AppTest.from_file(str(Path("app.py").resolve()), default_timeout=120)
+        for name, word in parse_qsl(address):
+            at.query_params[name] = word
+        at.run()
+        errors = [error.value for error in [*at.exception, *at.error]]
+        elements = [*at.main, *at.sidebar]
+        shown = [f'{getattr(element, "value", "")} {getattr(element, "proto", "")}' for element in elements]
+    return printed, shown, errors
+
+
 for line in sys.stdin:
-    words = json.loads(line)
-    child = os.fork()
-    if child == 0:
+    if not (child := os.fork()):
         with open("printed", "w") as printed:
             os.dup2(printed.fileno(), 1), os.dup2(printed.fileno(), 2)
-        status = 1
         try:
-            sys.argv = words[1:]
-            if words[0] == "-c":
-                exec(words[1], {"__name__": "__main__"})
-            else:
-                runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-            status = 0
-        except SystemExit as end:
-            status = end.code or 0
-        finally:
-            if sys.exc_info()[0] not in (None, SystemExit):
-                sys.excepthook(*sys.exc_info())
-            sys.stdout.flush(), sys.stderr.flush()
-            os._exit(status if isinstance(status, int) else 1)
-    _, ended = os.waitpid(child, 0)
-    print(os.waitstatus_to_exitcode(ended), flush=True)
+            Path("answers.json").write_text(json.dumps(answers(*json.loads(line))))
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        sys.stdout.flush(), sys.stderr.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(flush=True)
 """
 
 
@@ -183,43 +176,42 @@ def project(untouched, request):
 
 
 @pytest.fixture(scope="module")
-def python(untouched):
-    """Runs `python ARGUMENTS` in the copy, and returns what it prints.
+def respondent(untouched):
+    """What commands print, and what the page of an address shows and complains of, in the copy.
 
-    Each is a process that has imported nothing of the project. What the project is written with takes seconds to
-    import, so one process does that, and becomes two whenever something is to be run.
+    Whoever answers has every module imported, and becomes two for every recipe. What a player shows is read once, so
+    that a recipe for it has a process of its own.
     """
     command = [sys.executable, "-W", "ignore", "-c", SERVER]
-    with subprocess.Popen(command, cwd=untouched, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    pipes = {"cwd": untouched, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
 
-        def run(*arguments):
-            print(json.dumps(arguments), file=server.stdin, flush=True)
-            status, printed = server.stdout.readline(), (untouched / "printed").read_text(encoding="utf-8")
-            assert status == "0\n", printed[-4000:]
-            return printed
+    def ask(recipe, server):
+        packed = quote(base64.urlsafe_b64encode(zlib.compress(recipe.text.encode(), 9)).decode())
+        commands = [command for command, _ in recipe.commands]
+        module = recipe.path.removesuffix(".py").replace("/", ".") if recipe.path.endswith(".py") else ""
+        (untouched / "answers.json").unlink(missing_ok=True)
+        words = [module, commands, recipe.address.replace("FILE", packed)]
+        print(json.dumps(words), file=server.stdin, flush=True)
+        server.stdout.readline()
+        assert (untouched / "answers.json").exists(), (untouched / "printed").read_text()[-4000:]
+        printed, shown, errors = json.loads((untouched / "answers.json").read_text())
+        return dict(zip(commands, printed, strict=True)), shown, errors
 
-        yield run
+    def ask_another(recipe):
+        with subprocess.Popen(command, **pipes) as server:
+            reply = ask(recipe, server)
+            server.stdin.close()
+        return reply
+
+    with subprocess.Popen([*command, "every module"], **pipes) as server:
+        yield lambda recipe: ask(recipe, server) if recipe.path.endswith(".py") else ask_another(recipe)
         server.stdin.close()
 
 
-@pytest.fixture(scope="module")
-def kept():
-    """What processes have answered, by the recipe's title."""
-    return {}
-
-
 @pytest.fixture
-def answers(project, kept, python):
+def answers(project, respondent):
     """What the terminal prints, and what the page shows and complains of: one process says it for all tests."""
-    folder, recipe = project
-    if recipe.title not in kept:
-        commands = [command for command, _ in recipe.commands if not command.startswith("-m pytest")]
-        packed = quote(base64.urlsafe_b64encode(zlib.compress(recipe.text.encode(), 9)).decode())
-        (folder / "asked.json").write_text(json.dumps([commands, recipe.address.replace("FILE", packed)]))
-        python("-c", DRIVER)
-        printed, shown, errors = json.loads((folder / "answers.json").read_text())
-        kept[recipe.title] = dict(zip(commands, printed, strict=True)), shown, errors
-    return kept[recipe.title]
+    return respondent(project[1])
 
 
 def contains(printed, lines):
@@ -233,20 +225,7 @@ def matches(printed, line):
     return printed == line or (line.endswith("…") and printed.startswith(line[:-1]))
 
 
-def each(chosen=lambda recipe: True, is_long=lambda recipe: False):
-    """A parameter for every recipe, or some; what is long is left to `./check --long`."""
-    marks = {True: [pytest.mark.long], False: []}
-    cases = [pytest.param(it, id=it.title, marks=marks[is_long(it)]) for it in recipes() if chosen(it)]
-    return pytest.mark.parametrize("project", cases, indirect=True)
-
-
-def is_tested(recipe):
-    return any(command.startswith("-m pytest") for command, _ in recipe.commands)
-
-
-def draws_pages(recipe):
-    """Whether the tests of its list draw whole pages, or run the player's modules."""
-    return any(re.search(r"tests/(ui/test_page\.py|js)\b", command) for command, _ in recipe.commands)
+EVERY = pytest.mark.parametrize("project", [pytest.param(it, id=it.title) for it in recipes()], indirect=True)
 
 
 def test_the_page_has_a_recipe_for_every_list():
@@ -260,50 +239,34 @@ def test_the_page_has_a_recipe_for_every_list():
 
 
 @pytest.mark.slow
-@each()
-def test_the_terminal_has_it(project, answers):
+@EVERY
+def test_the_terminal_the_dashboard_and_the_tests_have_it(project, answers):
     _, recipe = project
-    printed, _, _ = answers
+    printed, shown, errors = answers
     for command, lines in recipe.commands:
-        if command in printed:
+        if command.startswith("-m pytest"):
+            assert re.search(r"\d+ passed", printed[command]), printed[command][-4000:]
+            assert "failed" not in printed[command], printed[command][-4000:]
+        else:
             assert lines, f"{command} says nothing of what it prints"
             assert contains(printed[command], lines), f"{command}\n{printed[command]}"
-
-
-@pytest.mark.slow
-@each(is_tested, is_long=draws_pages)
-def test_the_tests_of_its_list_take_it(project, python):
-    _, recipe = project
-    for command, _ in recipe.commands:
-        if command.startswith("-m pytest"):
-            told = python(*command.split(), *PLAINLY)
-            assert re.search(r"\d+ passed", told)
-
-
-@pytest.mark.slow
-@each(lambda recipe: recipe.address)
-def test_the_dashboard_has_it(project, answers):
-    _, recipe = project
-    _, shown, errors = answers
     assert errors == []
     page = plain(" ".join(shown))
-    assert recipe.summary in page
-    for question in recipe.questions:
-        assert question in page
+    if recipe.address:
+        assert [words for words in (recipe.summary, *recipe.questions) if words not in page] == []
 
 
 @pytest.mark.slow
-@each()
-def test_it_is_as_the_project_writes_itself(project):
-    folder, recipe = project
-    if recipe.path.endswith(".js"):
-        for tool, check in (("oxlint", "--deny-warnings"), ("oxfmt", "--check")):
-            settings = str(ROOT / f".{tool}rc.json")
-            command = [str(Path(sys.executable).parent / tool), "--config", settings, check, recipe.path]
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stdout + done.stderr
-        return
-    for words in (["check"], ["format", "--check"]):
-        command = [str(Path(sys.executable).parent / "ruff"), *words, "--config", str(ROOT / "pyproject.toml")]
-        done = subprocess.run([*command, recipe.path], cwd=folder, capture_output=True, text=True, check=False)
+def test_they_are_as_the_project_writes_itself(tmp_path):
+    for recipe in recipes():
+        file = tmp_path / recipe.path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(recipe.source, encoding="utf-8")
+    as_here = ["--config", str(ROOT / "pyproject.toml"), "--config", f'src = ["{ROOT}"]']
+    commands = [["ruff", "check", *as_here], ["ruff", "format", "--check", *as_here]]
+    for tool, check in (("oxlint", "--deny-warnings"), ("oxfmt", "--check")):
+        commands.append([tool, "--config", str(ROOT / f".{tool}rc.json"), check, "assets"])
+    for tool, *words in commands:
+        line = [str(Path(sys.executable).parent / tool), *words]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr

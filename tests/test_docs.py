@@ -17,6 +17,7 @@ from ops.workloads import WORKLOADS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from terminal import DONE
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -50,7 +51,7 @@ def test_the_tour_has_commands():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command, output", commands(), ids=[command for command, _ in commands()])
+@each_row("command, output", commands())
 def test_a_command_of_the_tour_prints_what_the_tour_says(command, output, capsys):
     cli.main(shlex.split(command))
     printed = capsys.readouterr()
@@ -117,7 +118,7 @@ def test_two_commands_set_everything_up():
     assert all((ROOT / script).stat().st_mode & 0o100 for script in ("start", "check", ".ci/run"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@each_row("page", PAGES)
 def test_links_and_paths_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)", text) if not link.startswith("http")]

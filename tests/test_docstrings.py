@@ -6,6 +6,7 @@ from functools import cache
 import pytest
 
 from docs.api_page import names
+from tests.tables import each_row
 
 LEFT_OUT = {
     "ES01": "a summary may say all",
@@ -21,7 +22,7 @@ def described():
     return {one.name: one for one in names() if inspect.isfunction(one.value) or inspect.isclass(one.value)}
 
 
-@pytest.mark.parametrize("name", sorted(described()))
+@each_row("name", sorted(described()))
 def test_a_public_name_has_the_sections_of_numpydoc(name):
     validate = pytest.importorskip("numpydoc.validate")
     one = described()[name]
@@ -29,7 +30,7 @@ def test_a_public_name_has_the_sections_of_numpydoc(name):
     assert [error for error in found if error[0] not in LEFT_OUT] == []
 
 
-@pytest.mark.parametrize("name", sorted(name for name in described() if inspect.isclass(described()[name].value)))
+@each_row("name", sorted(name for name in described() if inspect.isclass(described()[name].value)))
 def test_what_a_public_class_has_says_what_it_is(name):
     for member, value in vars(described()[name].value).items():
         function = getattr(value, "fget", None) or getattr(value, "func", None) or getattr(value, "__func__", value)

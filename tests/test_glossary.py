@@ -5,7 +5,7 @@ import re
 from functools import reduce
 from pathlib import Path
 
-import pytest
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def test_the_page_has_words_in_order():
     assert greek == ["α, β, γ"]
 
 
-@pytest.mark.parametrize("paragraph", PARAGRAPHS, ids=lambda paragraph: paragraph.split("**")[1])
+@each_row("paragraph", PARAGRAPHS)
 def test_a_word_is_a_name_and_stands_in_its_file(paragraph):
     entry = ENTRY.fullmatch(paragraph)
     assert entry, "write it **word**: what it means. [`module:name`](../file)"

@@ -19,6 +19,7 @@ import sys
 from contextlib import suppress
 from functools import cache
 from inspect import getsource
+from itertools import product
 from urllib.parse import parse_qsl
 
 import pytest
@@ -36,10 +37,13 @@ from sim.units import parse_bandwidth, parse_size, parse_time
 from tests.attack.files import readers
 from tests.counted import ANCHORED, counted
 from tests.patterns import superlinear
+from tests.tables import each_row
 from ui.talk import document
 
 LETTERS = " \t\n\r\x0b\u2028\u00a00a٣_-.,:;=+|#\"'([{<>/\\*`$&%é²│"
 SEAMS = 4
+PARTS = 13
+"""Days after which every letter has been tried with every reader."""
 SLACK = 1500
 """Steps that a text may take more for other reasons, as one more branch or one more try."""
 RATES = """Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)
@@ -113,15 +117,14 @@ def check_growth(name, length, letter, seam, *, lines=True):
     assert twice.steps <= 2.2 * once.steps + SLACK, (letter, seam, once.steps, twice.by_place.most_common(3))
 
 
-NAMES = list(examples())
+NAMES = [reader.name for reader in readers() if reader.is_text] + list(OTHERS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_a_run_twice_as_long_costs_no_more_than_twice(name):
-    turn = NAMES.index(name)
-    for at, letter in enumerate(LETTERS[turn % 3 :: 3]):
-        check_growth(name, 500, letter, (at + turn // 3) % SEAMS)
+@each_row("name, part", product(NAMES, range(PARTS)), over=["part"])
+def test_a_run_twice_as_long_costs_no_more_than_twice(name, part):
+    for at, letter in enumerate(LETTERS[part::PARTS]):
+        check_growth(name, 500, letter, (at + part) % SEAMS)
 
 
 @pytest.mark.long
@@ -167,7 +170,7 @@ def test_no_pattern_is_superlinear(uses):
     assert not found
 
 
-@pytest.mark.parametrize(
+@each_row(
     "pattern, anchored, why",
     [
         (r"[ \t]*<\?xml", False, "begins anywhere"),
@@ -192,7 +195,7 @@ def test_the_structure_of_a_pattern_tells_what_is_superlinear(pattern, anchored,
     assert bool(superlinear(re.compile(pattern), anchored=anchored)) == bool(why)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name, part",
     [
         ("rates between GPUs", '{"nvbandwidth": '),

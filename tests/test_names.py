@@ -20,6 +20,7 @@ from sim.machines import build
 from sim.schedule import Schedule, Step, unroll
 from sim.topology import Device, Link, Topology
 from terminal import BAD_INPUT
+from tests.tables import each_row
 from ui.talk import StageLine, Talk, TalkScene, document
 
 DATA = Path(__file__).parent / "data"
@@ -75,15 +76,15 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("what", MADE)
-@pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
+@each_row("what", MADE)
+@each_row("unseen", UNSEEN)
 def test_nothing_is_made_with_a_name_that_nobody_can_see(what, unseen):
     with pytest.raises(InputError, match="invisible character U"):
         MADE[what](f"GPU{unseen}0")
 
 
-@pytest.mark.parametrize("what", MADE)
-@pytest.mark.parametrize("name", SEEN)
+@each_row("what", MADE)
+@each_row("name", SEEN)
 def test_names_of_every_language_are_names(what, name):
     assert MADE[what](name)
 

@@ -7,6 +7,7 @@ import pytest
 
 from cli import main
 from terminal import BAD_INPUT, DONE, commands, ringside
+from tests.tables import each_row
 
 FOUR = ("--machine", "switch:ranks=4", "--counts")
 COUNTS = "1KiB,0,0,3KiB"
@@ -24,7 +25,7 @@ def time_of(capsys):
     return timed
 
 
-@pytest.mark.parametrize("name", [name for name in commands() if name not in ("mpi", "torchrun")])
+@each_row("name", [name for name in commands() if name not in ("mpi", "torchrun")])
 def test_no_option_of_one_value_is_taken_twice(name):
     """The last of several values would win in silence. Behind the script of `mpi` and `torchrun` it is the script's."""
     command = ringside.get_command(click.Context(ringside), name)

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from sim.base.machine_code.notices import COMPILING
+from tests.tables import each_row
 from ui.player import scripts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -115,7 +116,7 @@ def test_the_browser_s_code_is_bundled_when_the_package_is_built(wheel):
         assert "tree-sitter" not in packed.read(about).decode()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source, renamed",
     [
         ("from sim.units import MiB", "from ringside.sim.units import MiB"),
@@ -212,7 +213,7 @@ def test_no_text_fetches_a_package_of_that_name():
     assert not {file: lines for file, lines in said.items() if lines}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_editable_installation_is_refused_in_a_sentence(installed):
     told = pip(f"--python={installed.python}", "install", *BUILD, "--editable", ROOT, status=1)
     assert "cannot be installed editable, as its modules have other names in a checkout: run `python cli.py`" in told
@@ -237,7 +238,7 @@ def test_the_command_says_what_the_checkout_says(installed, words, status):
     assert installed.run(installed.python, "-m", "ringside", *words.split(), status=status) == said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_files_of_a_person_run_under_both_names(installed):
     words = ("run", "allreduce", "--schedule", installed.write("own.py", SCHEDULE), "--machine", "switch:ranks=8")
     said = installed.run(installed.command, *words, "--size", "64MiB")
@@ -253,7 +254,7 @@ def test_files_of_a_person_run_under_both_names(installed):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_else_can_import_the_rooms(installed):
     said = installed.run(installed.python, "-c", "import ringside; ringside.ALGORITHMS; import sim", status=1)
     assert said.endswith("ModuleNotFoundError: No module named 'sim'")
@@ -272,7 +273,7 @@ def test_nothing_else_can_import_the_rooms(installed):
     assert not loaded & OURS
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_sweep_uses_processes(installed):
     words = ("sweep", "allreduce.ring", "allreduce.rabenseifner", "--machine", "dgx_a100", "--sizes", "1KiB,1MiB")
     said = installed.run(installed.command, *words, "--jobs", "2", "-o", "table.parquet", "--json")
@@ -294,7 +295,7 @@ print(before, is_on_disk(replay.successors), after)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kernels_of_a_package_that_is_read_only_are_kept_in_the_users_cache(installed, tmp_path):
     beside = installed.packages / "ringside" / "sim" / "schedule" / "__pycache__"
     shutil.rmtree(beside, ignore_errors=True)
@@ -329,7 +330,7 @@ def test_the_names_of_the_readme_and_the_tour_are_at_the_top(installed):
     assert installed.run(installed.python, "-c", look) == f"{version} True"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["package", "checkout"])
 def test_the_dashboard_is_served(installed, layout):
     with socket.socket() as probe:
@@ -359,7 +360,7 @@ def _answer(address, server):
     return None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_pages_are_drawn(installed):
     draw = (
         "from pathlib import Path\n"

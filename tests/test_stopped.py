@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import cli
+from tests.tables import each_row
 from tests.test_cli import process
 
 PATIENCE = 60
@@ -34,9 +35,10 @@ def busy(group):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "seconds"),
+@each_row(
+    "name, seconds",
     [*((name, 1.5) for name in LONG), ("sweep", 5.0)],  # while processes start, and when they work
+    over=["name", "seconds"],
 )
 def test_ctrl_c_ends_a_long_command_with_one_word(name, seconds, tmp_path):
     (tmp_path / "wait.py").write_text(WAITING)

@@ -1,12 +1,15 @@
 """What `./check` tries of cases that show the same of different things, and what it leaves to `./check --long`."""
 
+from inspect import signature
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import FEW, SOME, shorten, waiting_for_their_turn
+from tests.conftest import waiting_for_their_turn
+from tests.tables import Day, each_row
 
 PAGES, LANGUAGES = range(4), ("en", "zh", "fr")
 
@@ -41,28 +44,49 @@ def test_what_is_not_marked_is_tried_whole():
     assert len(tried([case("test", page=page) for page in PAGES])) == len(PAGES)
 
 
-@pytest.mark.parametrize(
-    ("marks", "most", "is_long"),
-    [
-        ("not long", SOME, False),
-        ("not slow and not browser and not long", FEW, False),
-        ("long", 10 * SOME, True),
-        ("", 10 * SOME, False),
-    ],
-)
-def test_drawn_examples_are_fewer_and_those_after_them_are_long(marks, most, is_long):
-    tried, marked = [], []
+def table(failing):
+    met = []
 
-    @settings(max_examples=10 * SOME, database=None)
-    @given(st.integers(0, 1 << 60))
+    @each_row("page, language", product(PAGES, LANGUAGES), over=["language"])
+    def test(page, language):
+        met.append((page, language))
+        assert page not in failing
+
+    return test, met
+
+
+def test_every_case_has_its_day(monkeypatch):
+    cases, days = [case("test", "language", language=word) for word in LANGUAGES], set()
+    test, met = table(())
+    for day in range(len(LANGUAGES)):
+        monkeypatch.setattr(Day, "number", day)
+        days |= {params["language"] for params in tried(cases)}
+        test()
+        assert len(met) == len(PAGES) * (day + 1)
+    assert days == {*LANGUAGES}
+    assert sorted(met) == sorted(product(PAGES, LANGUAGES))
+
+
+def test_a_table_reports_every_row_that_fails(monkeypatch):
+    monkeypatch.setattr(Day, "is_long", True)
+    test, met = table((1, 3))
+    with pytest.raises(BaseExceptionGroup, match=r"^6 of 12 rows") as failed:
+        test()
+    assert met == [*product(PAGES, LANGUAGES)]
+    assert failed.value.exceptions[0].__notes__ == ["with page=1, language='en'"]
+
+
+def test_what_a_row_does_not_name_is_a_fixture():
+    assert [*signature(each_row("b", [1])(lambda a, b: None)).parameters] == ["a"]
+
+
+def test_a_profile_says_how_many_examples_are_drawn():
+    numbers = []
+
+    @given(number=st.integers(0, 1 << 60))
     def test(number):
-        tried.append(number)
+        numbers.append(number)
 
-    def plain():
-        """No example is drawn of this one."""
-
-    items = [SimpleNamespace(obj=each, add_marker=marked.append) for each in (test, plain)]
-    shorten(items, marks)
     test()
-    assert len(tried) == most
-    assert marked == ["long"] * is_long
+    assert len(numbers) == settings.default.max_examples
+    assert [settings.get_profile(name).derandomize for name in ("quick", "check", "long")] == [False] * 3

@@ -35,6 +35,8 @@ export class Rows {
   #route() {
     const { c, meta, count } = this;
     this.routes = c.route_start.length - 1;
+    const columns = [c.route, c.route_start, c.route_link];
+    [this.route, this.routeStart, this.routeLinks] = columns.map((column) => Int32Array.from(column));
     this.overhead = new Float64Array(this.routes);
     this.op = c.op.map((op, i) => (c.dst[i] < meta.ranks ? op : 0));
     for (let i = 0; i < count; i += 1) {
@@ -105,8 +107,9 @@ export class Rows {
   }
 }
 
-// Some values in longer memory, filled with another one.
+// Some values in longer memory, filled with another one; in their own where that is no longer.
 function longer(values, length, fill) {
+  if (length === values.length) return values;
   const all = new values.constructor(length).fill(fill);
   all.set(values);
   return all;
@@ -189,19 +192,19 @@ function waits(rows, gates, stop) {
 }
 
 // Routes of transfers, then one that leaves no device, for marks, and one that takes its seconds for each gate.
-function routing({ c, rows, count, routes: nowhere }, lead, gates, stop) {
+function routing({ rows, count, routes: nowhere, ...all }, lead, gates, stop) {
   const many = stop > count ? nowhere + 1 + gates.length : nowhere;
-  const [route, leads] = [longer(Int32Array.from(c.route), stop, nowhere), longer(lead, many, 0)];
+  const [route, leads] = [longer(all.route, stop, nowhere), longer(lead, many, 0)];
   gates.forEach(({ seconds }, k) => {
     route[rows + k] = nowhere + 1 + k;
     leads[nowhere + 1 + k] = seconds;
   });
-  const start = longer(Int32Array.from(c.route_start), many + 1, c.route_start[nowhere]);
+  const start = longer(all.routeStart, many + 1, all.routeLinks.length);
   return {
     route: [stop, route],
     lead: [many, leads],
     "net.route_start": [many + 1, start],
-    "net.route_links": [c.route_link.length, Int32Array.from(c.route_link)],
+    "net.route_links": [all.routeLinks.length, all.routeLinks],
   };
 }
 

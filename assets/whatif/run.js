@@ -95,9 +95,8 @@ function carryOut(kernel, changes) {
 export function carriedOut(kernel, rows, plan) {
   const { count } = rows;
   const [changes, gates] = [changesOf(plan), gatesOf(plan, rows)];
-  const { route_start: routeStart, route_link: links } = rows.c;
-  const routes = { routeStart: Int32Array.from(routeStart), routeLinks: Int32Array.from(links) };
-  const lead = kernel.leads({ overhead: rows.overhead, latency: plan.latency, ...routes });
+  const { overhead, routeStart, routeLinks } = rows;
+  const lead = kernel.leads({ overhead, latency: plan.latency, routeStart, routeLinks });
   const bytes = rows.bytes(plan.size);
   kernel.place(arena(rows, { bandwidth: plan.bandwidth, lead, bytes, gates }, kernel.constants));
   carryOut(kernel, changes);

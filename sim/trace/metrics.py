@@ -127,9 +127,15 @@ class Use(_LinkUse):
         return fmt_object("Use", f"{self.name}: {fmt_size(self.bytes)}, full for {fmt_share(self.share)} of the run")
 
 
+def capacity(trace: Loaded) -> Floats:
+    """What every link could carry on average in the run, as faults left it, B/s, shape (links,)."""
+    average: Floats = capacities(trace, np.array([trace.began, trace.ended]))[:, 0]
+    return average
+
+
 def link_use(trace: Loaded) -> Floats:
     """For every link, the bytes that crossed it over those it could carry in the run, as faults left it."""
-    room = capacities(trace, np.array([trace.began, trace.ended]))[:, 0] * trace.time
+    room = capacity(trace) * trace.time
     return np.divide(trace.link_bytes, room, out=np.zeros_like(room), where=room > 0)
 
 

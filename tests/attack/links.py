@@ -16,13 +16,11 @@ from ops.plan.link import to_link
 from ops.plan.plan_file import from_yaml, is_plan
 from ops.plan.words import WORDS as PLAN_WORDS
 from ops.workloads import WORKLOADS
-from sim.errors import LONGEST, InputError, StalledError
+from sim.errors import LONGEST, InputError, Message, StalledError
 from tests.attack.files import ROOT, hostile, readers
-from tests.attack.harness import OURS
 from tests.attack.mutate import NUMBERS, WORDS, mutated
 from tests.contract.inputs import files, links
-from tests.monkey.garbage import LINKS
-from tests.monkey.once import look_for_components_once
+from tests.once import look_for_components_once
 from ui import text
 from ui.pages import PAGES
 from ui.pages.lab import Question
@@ -35,10 +33,20 @@ SMALL = ("1024", "gb200", "8192")
 """What right links are left out for, as they take long."""
 
 
-class StuckError(Exception):
-    """A page goes on where nobody can end it but with its process."""
-
-
+LINKS = (
+    *("algorithm=allreduce.tree", "algorithm=x", "machine=dgx1v", "machine=switch:ranks=0", "machine=:::", "size=3"),
+    *("t=nan", "t=1e9", "view=time", "view=none", "against=size=1|x=2", "against=algorithm=allreduce.linear"),
+    *("capture=!!", "capture=example-none", "ranks=9999999", "ranks=1", "root=7", "schedule=example-none"),
+    *("fault=dead_link:src=GPU0,dst=NVS0", "fault=lost_nic:nic=NIC0,reroute=yes", "fault=;;", "settings=a=1"),
+    *("machine=dgx_a100:hosts=99999", "settings=segments=65536", "fault=straggler", "fault=straggler:rank=99"),
+    *("algorithm=allreduce.nosuch", "machine=torus:dims=0x0", "machine=switch:bandwidth=nan", "ranks=²", "t=²"),
+    *("root=-1", "against=ranks=²", "counts=1,x", "network=nosuch", "page=![x](http://x/x.png)", "size=[a](http://x)"),
+    *("fault=background:streams=0", "algorithm=allreduce.recursive_knomial&settings=radix=0", "view=../../etc"),
+    *("workload=none", "workload=fsdp", "lesson=none", "step=-1", "collective=none", "machines=none:1", "sizes=0..1"),
+)
+"""Words that somebody damaged."""
+OURS = (str(Message("addition.remedy")), str(Message("worker.fault", what="|")).partition("|")[0])
+"""What sentences about our own faults have in them, which no input may ever bring up."""
 DRAWN = ("markdown", "heading", "title", "alert")
 
 
@@ -70,12 +78,7 @@ def run(words: dict[str, str]) -> None:
     at = AppTest.from_file(APP, default_timeout=PATIENCE)
     for name, word in words.items():
         at.query_params[name] = word
-    try:
-        at.run()
-    except RuntimeError as error:
-        if "timed out" in str(error):
-            raise StuckError from error
-        raise
+    at.run()
     assert not at.exception, f"{at.exception[0].message[:400]} {' '.join(at.exception[0].stack_trace[-6:])[:1200]}"
     shown = [error.value.replace(text.APART, "") for error in at.error]
     errors = [re.sub(r"\\(_|[^\w\s])", r"\1", said) for said in shown]  # as they are read on the page

@@ -1,43 +1,76 @@
-"""Some seconds of what `python -m tests.attack` does at length: nothing but answers and sentences."""
+"""Damaged files and links are answered or refused in a sentence; `./check --long` tries more of them."""
 
 from functools import partial
 from random import Random
-from time import process_time
-from types import SimpleNamespace
 
-import click
 import pytest
+from hypothesis import Phase, given, note, settings
+from hypothesis import strategies as st
 
-from ops.run import reuse
+from sim.base.files.textfile import decoded
 from sim.base.formats import Format
+from sim.base.watch import Watch
 from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.topology import Topology
-from terminal import commands, ringside
-from tests.attack import commands as lines
-from tests.attack import files, harness, links
-from tests.attack.files import readers
-from tests.attack.harness import Case, attack, case, outcome
+from tests.attack import files, links
+from tests.attack.limits import answered
+from tests.tables import each_row
 from ui.pages import PAGES, Page
+from ui.workers import one, process
 
-SECONDS = [12.0, pytest.param(40.0, marks=pytest.mark.long)]
-"""Of the processor, the worker's imports among them."""
-SEED = 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", SECONDS)
-def test_damaged_files_links_and_lines_are_answered_or_refused_in_a_sentence(seconds):
-    done, findings = attack(seconds, SEED)
-    assert all(done.values()), done
-    told = "\n".join(f"--seed {SEED} --case {f.kind}:{f.number}: {f.what}: {f.case[:300]!r}" for f in findings)
-    assert not findings, told
+pytestmark = pytest.mark.slow
+UNSHRUNK = settings(phases=[Phase.reuse, Phase.generate], max_examples=settings.default.max_examples // 2)
+"""A smaller seed is no smaller case."""
 
 
-@pytest.mark.slow
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """What a large run may take is not what is looked for here."""
+    monkeypatch.setenv("RINGSIDE_MAX_DEVICES", "600")
+    monkeypatch.setattr(one, "answer", lambda call: process.answer(call, Watch(seconds=5, memory=1e9)))
+
+
+READERS = [*files.readers()]
+
+
+def damaged(reader, draw):
+    """A text, or a file's letters, that a reader may not read."""
+    samples = reader.samples()
+    text = files.hostile(draw.choice(samples), draw, samples)
+    return decoded(text.encode("utf-8", "replace"), "it") if reader.is_text else text
+
+
+def attack_page(draw):
+    words = links.link(draw)
+    note(repr(words))
+    with answered(60):
+        links.run(words)
+
+
+DRAWS = st.randoms(use_true_random=True)
+
+
+@each_row("reader", READERS)
+def test_damaged_files_are_read_or_refused_in_a_sentence(reader):
+    @UNSHRUNK
+    @given(DRAWS)
+    def attack(draw):
+        with answered(10):
+            text = damaged(reader, draw)
+            note(f"{reader.name}:\n{text}")
+            reader.use(text)
+
+    attack()
+
+
+def test_damaged_links_open_a_page_that_tells():
+    UNSHRUNK(given(DRAWS)(attack_page))()
+
+
 def test_every_reader_has_samples_that_it_reads():
-    for reader in readers():
+    for reader in READERS:
         assert any(map(partial(_reads, reader), reader.samples())), f"{reader.name}: add a text to tests/data"
 
 
@@ -49,8 +82,7 @@ def _reads(reader, text):
     return True
 
 
-@pytest.mark.slow
-def test_whatever_is_added_is_attacked(tmp_path, monkeypatch):
+def test_whatever_is_added_is_attacked(monkeypatch):
     def newcomer() -> Topology:
         """A machine that breaks."""
         raise KeyError("newcomer")
@@ -61,65 +93,37 @@ def test_whatever_is_added_is_attacked(tmp_path, monkeypatch):
 
     entry = Format("newcomer", "a newcomer's", lambda text: text.startswith("newcomer"), read, precedence=1)
     monkeypatch.setattr(files, "AMD", "newcomer\n")  # what a file in tests/data would be
-    monkeypatch.setattr(harness, "_READERS", [])
     with MACHINES.also({"newcomer": newcomer}), FORMATS.also({"newcomer": entry}):
-        tried = [case("files", SEED, number, tmp_path) for number in range(400)]
-        names = {each.text.partition("\n")[0] for each in tried}
-        assert names >= {f"{reader.name}:" for reader in readers()}
-        broken = [each for each in tried if each.text.startswith("a topology file: newcomer:\nnewcomer\n")]
-        assert outcome("files", broken[0]).startswith("KeyError: 'newcomer'")
-        (specs,) = (reader for reader in readers() if reader.name == "a machine's spec")
-        assert outcome("files", Case("it", lambda: specs.use("newcomer"))).startswith("KeyError: 'newcomer'")
-        assert "newcomer" in specs.samples()
+        readers = {reader.name: reader for reader in files.readers()}
+        assert readers["a topology file: newcomer"].samples() == ("newcomer\n",)
+        assert "newcomer" in readers["a machine's spec"].samples()
+        for name, text in (("a topology file: newcomer", "newcomer\n"), ("a machine's spec", "newcomer")):
+            with pytest.raises(KeyError, match="newcomer"), answered(10):
+                readers[name].use(text)
     with PAGES.also({"newcomer": Page("newcomer", lambda: None, 1)}):
         assert "newcomer" in {links.link(Random(k)).get("page") for k in range(100)}
 
 
-def test_every_command_is_attacked_with_every_option():
-    names = {name for name, _ in lines.every_option()}
-    assert names == {*commands()} == {*ringside.list_commands(click.Context(ringside))}
-
-
-def test_nobody_goes_on_whose_parent_has_gone(monkeypatch):
-    later = process_time() + 60
-    assert harness.goes_on(later)
-    assert not harness.goes_on(process_time())
-    monkeypatch.setattr(harness, "parent_process", lambda: SimpleNamespace(is_alive=lambda: False))
-    assert not harness.goes_on(later)
-
-
-def _raises(error):
-    def run():
-        raise error
-
-    return run
+def _raise(error):
+    raise error
 
 
 @pytest.mark.parametrize(
-    "run, told",
+    "run, complaint",
     [
-        (_raises(InputError("a sentence")), ""),
-        (lambda: None, ""),
-        (_raises(KeyError("x")), "KeyError: 'x' at"),
-        (_raises(MemoryError()), "more than 1024 MiB"),
-        (_raises(AssertionError("not one line")), "not one line"),
-        (_raises(type("Long", (InputError,), {"__str__": lambda _: "x" * 401})()), "a refusal of 401 characters"),
+        (lambda: _raise(KeyError("x")), "'x'"),
+        (lambda: open("/etc/passwd").close(), "open .*/etc/passwd"),
+        (lambda: [None for _ in iter(int, 1)], "more than 0.2 s"),
     ],
 )
-def test_what_counts_as_a_finding(run, told):
-    assert outcome("files", Case("it", run)).startswith(told)
-    assert bool(told) == bool(outcome("files", Case("it", run)))
+def test_what_counts_as_a_finding(run, complaint):
+    with pytest.raises((AssertionError, KeyError, pytest.fail.Exception), match=complaint), answered(0.2):
+        run()
+    with answered(0.2):
+        _raise(InputError("a sentence"))
 
 
 def test_a_fault_of_a_page_s_own_is_found_though_a_sentence_tells_it(monkeypatch):
     monkeypatch.setattr("ui.pages.health.tell", None)
     with pytest.raises(AssertionError, match=r"a fault of ours: ui/pages/health.py, line \d+: TypeError"):
         links.run({"page": "health"})
-
-
-def test_a_fault_of_a_command_s_own_is_found_though_a_sentence_tells_it(monkeypatch, tmp_path):
-    reuse.forget()
-    monkeypatch.setattr("ops.algorithms.ring.around", None)
-    ring = ["run", "allreduce.ring", "--machine", "switch:ranks=4", "--size", "1MiB", "--unfolded"]
-    with pytest.raises(AssertionError, match=r"a fault of ours: cli.py: ops/algorithms/ring.py, line \d+: TypeError"):
-        lines.run(ring, tmp_path)

@@ -10,6 +10,7 @@ from sim.errors import LONGEST, InputError
 from sim.formats import read_topology
 from sim.machines import build
 from sim.units import parse_time
+from tests.tables import each_row
 
 MANY = "9" * 5000
 HWLOC = (
@@ -54,7 +55,7 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("what", READ)
+@each_row("what", READ)
 def test_what_can_be_read_is(what):
     assert READ[what]()
 
@@ -96,7 +97,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@each_row("what", REFUSED)
 def test_what_cannot_is_told_in_a_sentence_of_its_own(what):
     read, told = REFUSED[what]
     with pytest.raises(InputError, match=told) as refusal:

@@ -10,6 +10,7 @@ from itertools import product
 
 from axe_playwright_python.base import AXE_SCRIPT
 
+from tests.browser.conftest import painted
 from tests.browser.drawn_words import RULE, faint
 from tests.browser.windows import visits
 from ui.pages import PAGES
@@ -29,8 +30,6 @@ LESSON = '[data-ringside="lessons"]'
 MENUS = '[data-testid="stPopover"] button'
 COVERED = "partially obscured"
 """What axe says of something in front of which another stands."""
-SOON = 300
-"""Milliseconds after which a file has drawn what was asked of it."""
 SHOWN = 4
 """Elements that are shown of those that break a rule."""
 
@@ -120,10 +119,10 @@ def _answered(page):
             choices = form.get_by_role("radio")
             choices.last.check() if choices.count() else form.get_by_role("spinbutton").fill("1")
             form.get_by_role("button").click()
-            page.wait_for_timeout(SOON)
+            painted(page)
             yield f"step {at}, answered"
         lesson.locator(".rs-lesson-bar button").last.click()  # which stays at the last
-        page.wait_for_timeout(SOON)
+        painted(page)
 
 
 def _unfold(visit, place):

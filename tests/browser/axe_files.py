@@ -13,7 +13,7 @@ from pathlib import Path
 from ops.plan import Plan
 from ops.plan.training import WorkloadPlan
 from tests.browser.axe import SIZES, THEMES, faults_of
-from tests.browser.sites import PLANS, write_site
+from tests.browser.sites import EXAMPLES, write_site
 from tests.browser.test_talk import written
 from tests.browser.windows import visits
 from ui.export.exports import Shot, render
@@ -25,7 +25,7 @@ from ui.text import languages
 
 def made(folder: Path, site: Path, taught: Sequence[str] = tuple(LESSONS)) -> dict[tuple[str, str], Path]:
     """Every page by its name and language: those of the site, with the lessons of these names, others in a folder."""
-    names = ["index", "story", *(f"scenes/{name}" for name in PLANS), *(f"lessons/{name}" for name in taught)]
+    names = ["index", "story", *(f"scenes/{name}" for name in EXAMPLES), *(f"lessons/{name}" for name in taught)]
     run = carried_out(Plan(machine="switch:ranks=4")).trace
     step = WorkloadPlan(machine=Plan(machine="switch:ranks=4")).run()
     pages = {}
@@ -56,7 +56,7 @@ def main(*parts: str) -> int:
         for title, visit in visits(windows, parts):
             print(title, flush=True)
             visit.page.goto(cases[title][-1].as_uri())
-            visit.page.wait_for_timeout(500)
+            visit.painted()
             faulty += bool(faults_of(visit))
     print(f"{faulty} pages have a fault")
     return faulty

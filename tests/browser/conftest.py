@@ -70,6 +70,52 @@ Players are in shadows of their own, or alone in a file, where they keep their m
 """
 
 
+WIRE = """{
+  // Fields of a message of Protocol Buffers, by number: where each begins is all that is read.
+  const fields = (data) => {
+    const bytes = new Uint8Array(data), numbers = new Set();
+    let at = 0;
+    const whole = () => {
+      let value = 0, weight = 1, byte;
+      do { byte = bytes[at++]; value += (byte & 127) * weight; weight *= 128; } while (byte > 127);
+      return value;
+    };
+    while (at < bytes.length) {
+      const tag = whole(), kind = tag & 7;
+      numbers.add(tag >>> 3);
+      if (kind === 0) whole();
+      else if (kind === 2) at += whole();
+      else at += kind === 1 ? 8 : 4;
+    }
+    return numbers;
+  };
+  const BEGUN = 4, FINISHED = 6, RERUN = 11;
+  const wire = (window.wire = { asked: false, running: false, since: performance.now() });
+  const note = (change) => Object.assign(wire, change, { since: performance.now() });
+  const Plain = window.WebSocket;
+  window.WebSocket = class extends Plain {
+    constructor(address, ...words) {
+      super(address, ...words);
+      if (!String(address).includes("_stcore/stream")) return;
+      this.addEventListener("message", ({ data }) => {
+        if (!(data instanceof ArrayBuffer)) return;
+        const numbers = fields(data);
+        if (numbers.has(BEGUN)) note({ asked: false, running: true });
+        if (numbers.has(FINISHED)) note({ running: false });
+      });
+    }
+
+    send(data) {
+      if (data instanceof Uint8Array && fields(data.slice().buffer).has(RERUN)) note({ asked: true });
+      super.send(data);
+    }
+  };
+}"""
+"""Notes in a page whether it has asked to be drawn again, and is being drawn: a busy machine takes time over both."""
+QUIET = f"{STILL} && !(window.wire.asked || window.wire.running) && performance.now() - window.wire.since > 300"
+"""What holds once nobody is drawing the page, and what it does by itself after a moment has begun, if it does."""
+
+
 def chromium_path():
     """Chromium without its windows where it is installed, whose own pages and tabs are a third of the work."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser")
@@ -129,6 +175,11 @@ def chromium():
         browser.close()
 
 
+def painted(page):
+    """Two frames later what has changed is laid out, and whoever watches sizes has been told."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 class Visit:
     """One person's page: opens links, reads the player's outside surface, remembers what the console said.
 
@@ -155,7 +206,7 @@ class Visit:
     @staticmethod
     def _new_window(browser, **options):
         context = browser.new_context(**options)
-        context.add_init_script(AT_ONCE)
+        context.add_init_script(AT_ONCE + WIRE)
         page = context.new_page()
         # looked for now and then: to look at every frame is to have frames made
         page.wait_for_function = partial(page.wait_for_function, polling=1000 * AGAIN / 2)
@@ -194,16 +245,22 @@ class Visit:
     def t(self):
         return float(self.data("timeS"))
 
+    def moved(self):
+        """Wait until the player stands at another instant."""
+        self.page.wait_for_function(
+            "([player, t]) => Number(player.dataset.timeS) !== t", arg=[self.player.element_handle(), self.t]
+        )
+
     def ask(self, call):
         return self.player.evaluate(f"e => e.ringside.{call}")
 
     def settle(self):
         """Wait until the page has stopped running, and does not begin again: what is clicked meanwhile may be lost."""
-        still = False
-        while not still:
-            self.page.wait_for_function(STILL)
-            self.page.wait_for_timeout(500)
-            still = self.page.evaluate(STILL)
+        self.page.wait_for_function(QUIET)
+
+    def painted(self):
+        """Wait until what has changed is laid out and painted."""
+        painted(self.page)
 
     def soon(self, holds, *words):
         """Wait until all that is asserted in `holds` is so; what it returns."""

@@ -43,7 +43,7 @@ def test_the_lessons_have_pictures_of_both_kinds():
 def test_a_page_on_dark_paper_breaks_no_rule(enter, files, name, width, language):
     one = enter(FILES, viewport={"width": width, "height": 900}, color_scheme="dark")
     one.page.goto(files[name, language].as_uri())
-    one.page.wait_for_timeout(500)
+    one.painted()
     told = []
     assert faults_of(one, told.append) == set(), told
 

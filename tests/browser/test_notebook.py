@@ -68,7 +68,7 @@ def test_the_player_and_python_move_each_other(cell):
     page.wait_for_function(f"document.querySelector('{PLAYER}').dataset.timeS >= {widget.end * 0.499}")
     python_sets(page, "view", "matrix")
     page.wait_for_function(f"document.querySelector('{PLAYER}').dataset.view === 'matrix'")
-    page.wait_for_timeout(600)
+    page.evaluate("() => new Promise((done) => setTimeout(done, 600))")  # by the clock that it would tell by
     assert page.evaluate("told") == []
     player.focus()
     page.keyboard.press("End")

@@ -86,7 +86,7 @@ def test_whatever_its_length_the_controls_beside_a_title_keep_to_one_line(visit)
     page.settle()
     for width in range(1440, 1000, -20):
         page.page.set_viewport_size({"width": width, "height": 900})
-        page.page.wait_for_timeout(50)
+        page.painted()
         assert page.page.locator(".st-key-actions").bounding_box()["height"] < 60, width
 
 

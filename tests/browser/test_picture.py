@@ -33,7 +33,7 @@ def test_picture_transport_and_sentence_are_above_the_fold_and_the_title_chooses
     assert page.player.locator(".rs-field").inner_text() == "Goal: every rank holds the sum of all 8 buffers"
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
-        page.page.wait_for_timeout(400)
+        page.painted()
         page.soon(above_the_fold, page, width, height)
     page.page.set_viewport_size({"width": 1440, "height": 900})
     assert page.page.locator(".st-key-title input").nth(2).input_value() == "dgx_a100"  # as it is typed
@@ -142,7 +142,7 @@ def test_the_chart_is_painted_once_it_comes_into_sight(play):
     page = play("?machine=switch:ranks=64", viewport={"width": 1440, "height": 600})
     chart = page.player.locator(".rs-chart")
     ink = """c => c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(Boolean)"""
-    page.page.wait_for_timeout(300)
+    page.painted()
     assert chart.bounding_box()["y"] > 600
     assert not chart.evaluate(ink)
     page.ask("seek(0.003)")
@@ -175,7 +175,7 @@ def test_a_stretch_of_the_chart_is_played_over_and_over(play):
     )
     seen = [page.t / time]
     while seen == sorted(seen) and len(seen) < 100:  # until it goes back
-        page.page.wait_for_timeout(120)
+        page.moved()
         seen.append(page.t / time)
     assert all(0.29 < share < 0.52 for share in seen), seen
     assert seen != sorted(seen)
@@ -221,7 +221,7 @@ def test_a_player_that_has_no_room_yet_draws_when_it_has(enter, tmp_path):
     one = enter(FILES, offline=True)
     one.page.goto(file.as_uri())
     one.page.locator('[data-ringside="player"] .rs-tabs button').first.wait_for(state="attached")
-    one.page.wait_for_timeout(300)
+    one.painted()
     assert one.page.locator(PLAYER).count() == 0
     one.page.evaluate(f"{hidden} = ''")
     one.page.locator(PLAYER).wait_for()

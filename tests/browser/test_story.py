@@ -29,7 +29,7 @@ def first_page(visit, language="en", **options):
 def opened(one, key="g"):
     one.page.keyboard.press(key)
     one.page.locator(TOLD).wait_for()
-    one.page.wait_for_timeout(200)
+    one.painted()
     return one.page.locator(STORY)
 
 

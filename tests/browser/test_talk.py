@@ -229,7 +229,7 @@ def test_a_frame_in_another_page_shows_stage_transport_and_sentence_whole(visit)
             one.open(f"?machine=dual_socket_pcie&size=64MiB&t=0.0001&embed=true{query}")
         for width, height in ((960, 540), (640, 360), (390, 300)):
             one.page.set_viewport_size({"width": width, "height": height})
-            one.page.wait_for_timeout(400)
+            one.painted()
             one.soon(whole_in_frame, one.page, width, height, 5 if query else 3)
 
 

@@ -1,18 +1,21 @@
 """A view that is one file, in a real browser: the recipe's, played by a page of its own."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tests.browser.conftest import FILES
-from tests.test_contributing import each, project, python, untouched  # noqa: F401
+from tests.test_contributing import project, recipes, untouched  # noqa: F401
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-@each(lambda recipe: recipe.title == "A player view")
-def test_a_view_that_is_one_file_is_a_tab_under_its_own_name_and_paints(project, python, enter):  # noqa: F811
+@pytest.mark.parametrize("project", [recipe for recipe in recipes() if recipe.path.endswith(".js")], indirect=True)
+def test_a_view_that_is_one_file_is_a_tab_under_its_own_name_and_paints(project, enter):  # noqa: F811
     folder, recipe = project
-    run = ("render", "allreduce.ring", "--machine", "switch:ranks=8", "--size", "1MiB")
-    python("-m", "cli", *run, "-o", "sent.html", "--view", "sent")
+    run = "cli.py render allreduce.ring --machine switch:ranks=8 --size 1MiB -o sent.html --view sent"
+    subprocess.run([sys.executable, *run.split()], cwd=folder, check=True, capture_output=True)
     page = enter(FILES, offline=True, viewport={"width": 1280, "height": 900}).page
     page.goto((folder / "sent.html").as_uri())
     player = page.locator('[data-ringside="player"][data-steps]')

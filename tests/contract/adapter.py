@@ -48,6 +48,8 @@ from ui.text import catalogue, languages, missing, retold, speaking
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = "OUT/"
 """What paths of written files begin with in stored command lines and answers."""
+DIGESTS = "made.json"
+"""A file of digests of all sources, which differ with every change."""
 READ: dict[str, Callable[[str], Any]] = {".json": json.loads, ".yaml": lambda text: file_of(text, "it")}
 """Written files whose content is part of an answer, by their endings."""
 
@@ -61,7 +63,11 @@ def command(line: str) -> dict[str, Any]:
             status = cli.main([*words, "--json"])
         answer = json.loads(out.getvalue().replace(f"{folder}/", OUTPUT) or "null")
         paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-        files = {path.name: READ[path.suffix](path.read_text("utf-8")) for path in paths if path.suffix in READ}
+        files = {
+            path.name: READ[path.suffix](path.read_text("utf-8"))
+            for path in paths
+            if path.suffix in READ and path.name != DIGESTS
+        }
     if isinstance(answer, dict) and str(answer.get("file")).endswith((".html", ".svg", ".gif")):
         answer["bytes"] = answer["bytes"] > 0  # the words of a page may change, and its length with them
     return {"status": status, "complains": bool(status and err.getvalue()), "answer": answer} | (

@@ -14,6 +14,7 @@ from typing import Any
 from tests.contract import adapter
 from tests.contract.inputs import OLD, command_lines, files, links
 from tests.contract.words import table
+from tests.programs.running import HERE, PROGRAMS, really
 
 Answers = Mapping[str, Callable[[], Any]]
 
@@ -88,10 +89,11 @@ def sections() -> Mapping[str, Answers]:
         },
         "notebooks": _of_files("notebooks", _notebook),
         "player": {words: partial(_player, words) for words in PLAYED},
+        "mpi": {name: partial(really, HERE / name, 4) for name in PROGRAMS},
         "package": {"use.py": partial(adapter.package, OLD / "use.py")},
     }
 
 
 def is_long(section: str, case: str) -> bool:
     """Whether only `./check --long` tries a case."""
-    return section == "commands" and case not in command_lines(long=False)
+    return section == "mpi" or (section == "commands" and case not in command_lines(long=False))

@@ -6,6 +6,7 @@ import shlex
 import click
 import pytest
 
+from ops.lab import sweep
 from tests.contract import __main__ as recording
 from tests.contract import adapter
 from tests.contract.cases import is_long, sections
@@ -13,6 +14,7 @@ from tests.contract.inputs import command_lines
 from tests.contract.plain import compact
 from tests.contract.store import stored
 from tests.contract.words import PROMISED, VERDICTS, WordTable, differences, table
+from tests.ops.lab.conftest import here
 
 SLOW = ("commands", "package")
 OUTSIDE = {"--dask", "--port", "--host", "--embed-from", "--json"}
@@ -52,7 +54,8 @@ def _cases():
 
 
 @pytest.mark.parametrize(("section", "case"), [*_cases()])
-def test_an_answer_is_what_was_stored(section, case):
+def test_an_answer_is_what_was_stored(section, case, monkeypatch):
+    monkeypatch.setattr(sweep, "cores", here)
     now = compact(sections()[section][case]())
     assert [*differences(stored(section)[case], now, table())] == []
 

@@ -14,6 +14,7 @@ from sim.faults.kinds import faults
 from sim.machines import build
 from sim.units import fmt_share
 from tests.js import arenas, whatifs
+from tests.tables import each_row
 from ui.drawing.frames import Film
 from ui.player import payload
 from ui.story.telling import added_up, gradients
@@ -113,7 +114,7 @@ def what_ifs(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", sorted(HERE.glob("*.test.js")), ids=lambda path: path.name)
+@each_row("path", sorted(HERE.glob("*.test.js")))
 def test_the_players_modules(path, runs, recorded, what_ifs):
     command = [node(), "--test-reporter=dot", path]  # `--test` would start a second Node for the one file
     folders = {"RINGSIDE_RUNS": str(runs), "RINGSIDE_ARENAS": str(recorded), "RINGSIDE_WHATIFS": str(what_ifs)}

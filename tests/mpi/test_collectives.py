@@ -14,7 +14,7 @@ from sim.schedule import NOTHING
 from sim.schedule.displacements import place
 from sim.schedule.numeric import execute
 from tests.mpi.inputs import COUNTS, DISPLS, DTYPES, ELEMENTS, EXTENT, OPS, RANKS, ROOT, SQUARE, UNTOUCHED, held
-from tests.sample import sampled
+from tests.tables import each_row
 
 ROOTDIR = Path(__file__).parents[2]
 
@@ -66,9 +66,6 @@ def simulated(schedule, collective, dtype, op="sum"):
     return found
 
 
-ADDING = ("allreduce", "reduce", "reduce_scatter", "reduce_scatterv", "scan", "exscan")
-
-
 def able(collectives):
     names = [name for name, a in ALGORITHMS.items() if a.collective.name in collectives]
     assert {name.split(".")[0] for name in names} == set(collectives)
@@ -84,8 +81,8 @@ def made(name):
     return algorithm.schedule(RANKS, root=ROOT if algorithm.collective.rooted else 0)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", sampled(able(("broadcast", "allgather", "gather", "scatter", "alltoall", "sendrecv"))))
+@each_row("dtype", DTYPES)
+@each_row("name", able(("broadcast", "allgather", "gather", "scatter", "alltoall", "sendrecv")))
 def test_what_is_moved_arrives_as_with_mpi(library, name, dtype):
     schedule, collective = made(name), name.split(".")[0]
     if schedule is None:
@@ -99,8 +96,8 @@ def test_what_is_moved_arrives_as_with_mpi(library, name, dtype):
             assert np.array_equal(got, due)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", sampled(able(("allgatherv", "gatherv", "scatterv", "alltoallv"))))
+@each_row("dtype", DTYPES)
+@each_row("name", able(("allgatherv", "gatherv", "scatterv", "alltoallv")))
 def test_blocks_of_unequal_length_land_where_mpi_puts_them(library, name, dtype):
     schedule, collective = made(name), name.split(".")[0]
     if schedule is None:
@@ -117,11 +114,9 @@ def test_blocks_of_unequal_length_land_where_mpi_puts_them(library, name, dtype)
         assert np.array_equal(got, due)
 
 
-@pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    "name", sampled(able(("allreduce", "reduce", "reduce_scatter", "reduce_scatterv", "scan", "exscan")))
-)
+@each_row("op", OPS)
+@each_row("dtype", DTYPES)
+@each_row("name", able(("allreduce", "reduce", "reduce_scatter", "reduce_scatterv", "scan", "exscan")))
 def test_what_is_combined_is_what_mpi_combines(library, name, dtype, op):
     schedule, collective = made(name), name.split(".")[0]
     everything = np.stack([held(rank, collective, dtype) for rank in range(RANKS)])

@@ -21,6 +21,7 @@ from ops.plan.training import WorkloadPlan, to_query
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
+from tests.tables import each_row
 from ui import notebook
 from ui.notebook import show
 from ui.player.payload import unpack
@@ -143,8 +144,8 @@ def test_files_are_read_and_never_run(tmp_path, trace, monkeypatch):
         show("evil.yaml")
 
 
-@pytest.mark.parametrize(
-    ("what", "says"),
+@each_row(
+    "what, says",
     [
         (None, "nothing can be shown of NoneType: give a trace"),
         ([], "nothing can be shown of list"),

@@ -1,6 +1,7 @@
 """Every algorithm in the registry keeps its promise, and moves what its description says."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,10 +14,10 @@ from sim.errors import InputError
 from sim.schedule import copy, reduce
 from sim.schedule.verify import verify
 from tests.ops.reference import NS, shortcomings, variants
-from tests.sample import dealt, sampled
+from tests.tables import dealt, each_row
 
 BASIC = [name for name in ALGORITHMS if not ALGORITHMS[name].collective.vector]
-IN_TURN = pytest.mark.parametrize("ns", dealt(NS), ids=str)
+ROOTED = [name for name in BASIC if ALGORITHMS[name].collective.rooted]
 
 
 def done(algorithm, n, root=0, **params):
@@ -39,9 +40,7 @@ def pieces(algorithm, n, params):
     return algorithm.cut(n, algorithm.settle(n, **params))
 
 
-@pytest.mark.turns("ns")
-@IN_TURN
-@pytest.mark.parametrize("name", sampled(BASIC))
+@each_row("name, ns", product(BASIC, dealt(NS)), over=["ns"])
 def test_every_contribution_arrives_exactly_once(name, ns):
     algorithm, can = ALGORITHMS[name], 0
     for n in ns:
@@ -52,15 +51,13 @@ def test_every_contribution_arrives_exactly_once(name, ns):
     assert can or not could(algorithm, ns, {})
 
 
-@pytest.mark.parametrize("name", BASIC)
+@each_row("name", BASIC)
 def test_every_algorithm_can_do_some_number_of_ranks(name):
     for params in variants(ALGORITHMS[name]):
         assert could(ALGORITHMS[name], NS, params)
 
 
-@pytest.mark.turns("ns")
-@IN_TURN
-@pytest.mark.parametrize("name", sampled(BASIC))
+@each_row("name, ns", product(BASIC, dealt(NS)), over=["ns"])
 def test_every_parameter_value_keeps_the_promise(name, ns):
     algorithm = ALGORITHMS[name]
     for params in list(variants(algorithm))[1:]:
@@ -75,9 +72,7 @@ def test_every_parameter_value_keeps_the_promise(name, ns):
         assert can or not could(algorithm, ns, params)
 
 
-@pytest.mark.turns("ns")
-@pytest.mark.parametrize("ns", dealt((2, 3, 4, 6, 7, 8, 13, 16)), ids=str)
-@pytest.mark.parametrize("name", sampled(name for name in BASIC if ALGORITHMS[name].collective.rooted))
+@each_row("name, ns", product(ROOTED, dealt((2, 3, 4, 6, 7, 8, 13, 16))), over=["ns"])
 def test_any_rank_can_be_the_root(name, ns):
     algorithm = ALGORITHMS[name]
     for n in ns:
@@ -90,14 +85,14 @@ def test_any_rank_can_be_the_root(name, ns):
                     assert shortcomings(schedule, algorithm.collective.name, pieces(algorithm, n, {}), root) == []
 
 
-@pytest.mark.parametrize("name", sampled(ALGORITHMS))
+@each_row("name", ALGORITHMS)
 def test_both_judges_agree_at_24_ranks(name):
     schedule = done(ALGORITHMS[name], 24) or done(ALGORITHMS[name], 16) or done(ALGORITHMS[name], 2)
     assert verify(schedule).verdict == "ok"
     assert (schedule.src != schedule.dst).any()
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if ALGORITHMS[name].collective.vector])
+@each_row("name", [name for name in ALGORITHMS if ALGORITHMS[name].collective.vector])
 def test_uneven_blocks_travel_as_even_ones_do(name):
     even = ALGORITHMS[name.replace("v.", ".", 1)]
     for n in (2, 8, 9):
@@ -173,7 +168,7 @@ def test_a_step_of_a_ring_uses_every_link_once():
         assert sorted(schedule.src[schedule.step_of == k]) == list(range(8))
 
 
-@pytest.mark.parametrize("n", range(2, 65))
+@each_row("n", range(2, 65))
 def test_who_works_in_one_binary_tree_rests_in_the_other(n):
     first, second = two_parents(n)
     busy = set(first[first >= 0].tolist()) & set(second[second >= 0].tolist())
@@ -314,7 +309,7 @@ def test_nodewise_alltoall_sends_fewer_messages_between_nodes(name):
     assert across == {"alltoall.two_step": 32 * 3, "alltoall.three_step": 4 * 3}[name]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name, wrong, message",
     [
         ("allreduce.swing", {"n": 6}, "power of two of ranks, not 6"),

@@ -13,6 +13,7 @@ from ops.plan import Plan
 from ops.run.budget import Counts, counted, of_schedule
 from sim.base.watch import Watch, watched
 from sim.errors import InputError
+from tests.tables import each_row
 
 ROOT = Path(__file__).parents[2]
 TAKEN = """
@@ -40,8 +41,7 @@ def counts(entry, n):
 
 
 @pytest.mark.slow
-@pytest.mark.turns("n")
-@pytest.mark.parametrize("n", [60, 64])
+@each_row("n", [60, 64], over=["n"])
 def test_smaller_schedules_tell_how_large_every_algorithm_is(n):
     both = {name: told for name, entry in ALGORITHMS.items() if (told := counts(entry, n)) is not None}
     assert len(both) > 80
@@ -60,14 +60,14 @@ def test_a_ring_is_counted_exactly():
 
 
 @pytest.mark.slow
-@pytest.mark.turns("algorithm", "machine")
-@pytest.mark.parametrize(
+@each_row(
     "algorithm, machine",
     [
         ("allreduce.ring", "switch:ranks=700"),
         ("alltoall.linear", "nodes:nodes=64"),
         ("allreduce.rabenseifner", "switch:ranks=1024"),
     ],
+    over=["algorithm", "machine"],
 )
 def test_a_run_takes_about_what_was_told(algorithm, machine):
     line = [sys.executable, "-c", TAKEN, algorithm, machine]
@@ -76,14 +76,14 @@ def test_a_run_takes_about_what_was_told(algorithm, machine):
     assert told["estimated_s"] / 10 < seconds < told["estimated_s"] * 10
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words, lifts",
     [
         (
             "run allreduce.ring --unfolded --machine switch:ranks=8192 --size 64MiB --max-memory 8GB",
             "--max-memory 60GB",
         ),
-        ("run alltoall.linear --machine switch:ranks=8192 --size 1GiB --max-memory 8GB", "--max-memory"),
+        ("run alltoall.linear --machine switch:ranks=2048 --size 1GiB --max-memory 500MB", "--max-memory"),
         ("run gloo.allreduce --machine switch:ranks=16384 --size 1GiB --max-memory 8GB", "--max-memory"),
         ("run allreduce.ring --machine switch:ranks=64 --size 64MiB --max-memory 1MB", "--max-memory"),
         ("run allreduce.ring --unfolded --machine switch:ranks=2048 --size 64MiB --max-seconds 2", "--max-seconds"),

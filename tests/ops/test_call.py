@@ -19,6 +19,7 @@ from sim.formats import read_topology, write_topology
 from sim.machines import build
 from sim.schedule import reduce
 from sim.units import MiB, parse_size
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 RING = ALGORITHMS["allreduce.ring"]
@@ -31,11 +32,9 @@ def same(a, b):
     return a.work.name == b.work.name and a.topology.name == b.topology.name and a.time == b.time
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["allreduce.ring", RING, RING.schedule(4), imported(RING.schedule(4)), RING.steps]
-)
-@pytest.mark.parametrize("machine", [SWITCH, build(SWITCH)])
-@pytest.mark.parametrize("size", ["1MiB", MiB, float(MiB), np.int64(MiB)])
+@each_row("algorithm", ["allreduce.ring", RING, RING.schedule(4), imported(RING.schedule(4)), RING.steps])
+@each_row("machine", [SWITCH, build(SWITCH)])
+@each_row("size", ["1MiB", MiB, float(MiB), np.int64(MiB)])
 def test_names_and_objects_give_the_run_of_the_plan(algorithm, machine, size):
     assert same(run(algorithm, machine, size), Plan(machine=SWITCH, size="1MiB").run())
 
@@ -133,7 +132,7 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", MISTAKES)
+@each_row("case", MISTAKES)
 def test_a_mistake_is_explained_in_a_sentence(case):
     call, kind, sentence = MISTAKES[case]
     with pytest.raises(kind) as mistake:

@@ -5,6 +5,7 @@ import pytest
 from docs import catalogue
 from ops.collectives import COLLECTIVES, blank_promise, collective
 from ops.collectives.table import WORDS, markdown, row_of, rows
+from tests.tables import each_row
 from ui.text import languages, say, written
 
 SHAPES = {
@@ -21,7 +22,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@each_row("name", SHAPES)
 def test_a_row_says_who_gives_how_much_and_who_holds_what(name):
     assert row_of(COLLECTIVES[name])[1:5] == SHAPES[name]
 

@@ -1,6 +1,7 @@
 """Claimed costs against simulated time on an ideal switch, and what the busiest rank moves against the literature."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.trace.metrics import critical_path
 from tests.ops.reference import other_values
-from tests.sample import dealt, sampled
+from tests.tables import dealt, each_row
 
 LATENCY, OVERHEAD, BANDWIDTH, GAMMA = 0.7e-6, 0.3e-6, 20e9, 7e-12
 ALPHA = OVERHEAD + 2 * LATENCY
@@ -20,7 +21,6 @@ SLACK = 0.45
 """A bound may be this far from what it bounds, as where a tree's last level is nearly empty."""
 
 CLAIMED = [name for name in ALGORITHMS if ALGORITHMS[name].cost]
-IN_TURN = pytest.mark.parametrize("ns", dealt(NS), ids=str)
 
 
 def switch(n):
@@ -54,17 +54,17 @@ def check(algorithm, n, params):
             assert SLACK <= ratio <= 1 + 1e-9, f"{algorithm.name}, {n} ranks, {params}"
 
 
-@pytest.mark.turns("ns")
-@IN_TURN
-@pytest.mark.parametrize("name", sampled(CLAIMED))
+@each_row("name, ns", product(CLAIMED, dealt(NS)), over=["ns"])
 def test_time_on_an_ideal_switch_is_as_claimed(name, ns):
     for n in ns:
         check(ALGORITHMS[name], n, {})
 
 
-@pytest.mark.turns("ns")
-@pytest.mark.parametrize("ns", dealt((4, 6, 8, 9, 12, 16)), ids=str)
-@pytest.mark.parametrize("name", sampled(name for name in CLAIMED if ALGORITHMS[name].params))
+@each_row(
+    "name, ns",
+    product((name for name in CLAIMED if ALGORITHMS[name].params), dealt((4, 6, 8, 9, 12, 16))),
+    over=["ns"],
+)
 def test_claims_hold_for_every_parameter(name, ns):
     for parameter in ALGORITHMS[name].params:
         for value in other_values(ALGORITHMS[name], parameter):
@@ -86,9 +86,7 @@ def test_every_algorithm_of_the_project_makes_a_claim():
     assert len({ALGORITHMS[name].collective.name for name in CLAIMED}) >= 12
 
 
-@pytest.mark.turns("ns")
-@IN_TURN
-@pytest.mark.parametrize("name", sampled(CLAIMED))
+@each_row("name, ns", product(CLAIMED, dealt(NS)), over=["ns"])
 def test_the_claim_counts_the_rounds_and_covers_the_busiest_rank(name, ns):
     """α counts the messages that wait for each other; β no less than what any port must carry."""
     algorithm = ALGORITHMS[name]
@@ -161,7 +159,7 @@ COUNTED = {
 }
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@each_row("name", COUNTED)
 def test_the_busiest_rank_moves_what_the_literature_counts(name):
     assert busiest(ALGORITHMS[name].schedule(8)) == pytest.approx(COUNTED[name], rel=1e-12)
 

@@ -14,6 +14,7 @@ from sim.machines import build
 from sim.schedule.switch_devices import switch_devices
 from sim.schedule.verify import verify
 from sim.trace import from_json
+from tests.tables import each_row
 
 IN_SWITCH = [name for name in ALGORITHMS if ALGORITHMS[name].switches(8, group=0, segments=1)]
 
@@ -71,7 +72,7 @@ def test_collnet_crosses_between_nodes_half_as_much_as_rings():
     assert carried["allreduce.hierarchical_2d"] == pytest.approx(16e6 * 2 * 3 / 4)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name, machine, n, reason",
     [
         ("allreduce.nvls", "mesh:ranks=8", 8, "needs a switch in its node that adds and copies"),
@@ -89,8 +90,8 @@ def test_a_machine_without_the_switch_is_refused(name, machine, n, reason):
         seconds(name, machine, 1e6, n)
 
 
-@pytest.mark.parametrize(
-    ("machine", "without"),
+@each_row(
+    "machine, without",
     [
         ("dgx_a100", {"NVS", "NET"}),
         ("dgx_a100:hosts=2", {"NVS"}),
@@ -129,7 +130,7 @@ def test_the_switches_are_those_of_the_machine():
     assert only == 4
 
 
-@pytest.mark.parametrize("name", IN_SWITCH)
+@each_row("name", IN_SWITCH)
 def test_a_trace_with_switches_survives_json(name):
     trace = simulate(build("switch:ranks=4"), ALGORITHMS[name].schedule(4), 1e6)
     again = from_json(trace.to_json())

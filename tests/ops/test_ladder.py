@@ -11,6 +11,7 @@ from ops.ladder import TASKS, TOLERANCE, ladder
 from ops.sketch import columns_of, written
 from ops.sketch.referee import bound
 from sim.errors import InputError
+from tests.tables import each_row
 
 
 def without_last(sketch):
@@ -23,7 +24,7 @@ def one_by_one(sketch):
     return replace(sketch, columns=tuple((move,) for column in sketch.columns for move in column))
 
 
-@pytest.mark.parametrize("name", TASKS)
+@each_row("name", TASKS)
 def test_every_task_is_solved_by_its_best_alone(name):
     task = TASKS[name]
     best = task.judge(task.best.schedule())

@@ -12,6 +12,7 @@ from tests.ops.library_oracles import (
     kucg_rabenseifner,
     sends,
 )
+from tests.tables import each_row
 
 
 def machine_aware(rank, levels, across):
@@ -71,7 +72,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("alias", NUMBERS)
+@each_row("alias", NUMBERS)
 def test_kucg_s_trees_climb_sockets_and_nodes_as_its_sources_say(alias):
     """barrier/barrier.c and allreduce/allreduce.c: degrees 4 in and 2 out inside, 8 between nodes; 2 for binomial."""
     for n, g, s in SHAPES:

@@ -8,6 +8,7 @@ import pytest
 
 from ops import ALGORITHMS
 from tests.ops.library_oracles import held, held_with_shares, sends
+from tests.tables import each_row
 
 # MPICH: recexchalgo.c, allreduce_intra_recexch.c, allreduce_intra_k_reduce_scatter_allgather.c.
 
@@ -75,7 +76,7 @@ def test_in_groups_of_several_a_rank_swaps_with_one_after_the_other_and_collects
 # Gloo: reduce_scatter.h.
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 20])
+@each_row("n", [2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 20])
 def test_gloo_s_reduce_scatter_halves_in_binary_blocks_and_brings_shares_home(n):
     schedule = ALGORITHMS["reduce_scatter.gloo:reduce_scatter_halving_doubling"].schedule(n)
     sizes = [1 << k for k in reversed(range(n.bit_length())) if n >> k & 1]

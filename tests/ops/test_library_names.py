@@ -11,6 +11,7 @@ from ops import ALGORITHMS
 from ops.algorithms.circulant import circulant
 from ops.plan.notation import algorithm_spec
 from tests.ops.library_oracles import held, held_with_shares, sends
+from tests.tables import each_row
 
 # Circulant graphs: Träff's example of 17 ranks, skips 1 2 3 5 9, which MPICH's circ_graph.c repeats.
 RECEIVES = """
@@ -28,7 +29,7 @@ def test_a_circulant_graph_of_17_is_the_one_in_the_paper():
     assert graph.receives.T.tolist() == [[int(word) for word in line.split()] for line in RECEIVES.split("\n")[1:-1]]
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 10, 17, 33, 64, 100])
+@each_row("n", [2, 3, 5, 10, 17, 33, 64, 100])
 def test_every_round_of_a_circulant_graph_goes_by_one_skip_and_no_rank_has_two_messages(n):
     q, skips = ceil(log2(n)), [n]
     while skips[0] > 1:
@@ -297,7 +298,7 @@ def test_collnet_direct_crosses_nodes_in_the_switch_alone(name):
 # Parameters that a library takes where a person says nothing: MPICH's doc/wiki on collectives, Open MPI's decisions.
 
 
-@pytest.mark.parametrize(
+@each_row(
     "alias, parameters",
     [
         ("allgather.mpich:k_brucks", {"radix": 2}),

@@ -11,6 +11,7 @@ from ops.formats.matrix import read_counts
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
+from tests.tables import each_row
 
 COUNTS = np.array([[5, 1000, 0], [300, 7, 20], [0, 4000, 9]])
 
@@ -41,7 +42,7 @@ def test_counts_may_be_of_larger_units():
     assert (eightfold.fixed_bytes == 8 * single.fixed_bytes).all()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ("1 2\n3\n", "m, line 2: 1 numbers in a row, but 2 in the rows before: make the matrix square"),

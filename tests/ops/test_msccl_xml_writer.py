@@ -1,6 +1,7 @@
 """Schedules written for MSCCL: proved by the interpreter, and of the same time when they are read again."""
 
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.units import fmt_time
 from tests.ops.msccl import interpret, program
-from tests.sample import sampled
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data" / "msccl-xml"
 REGISTRY = [name for name in ALGORITHMS if not name.startswith("barrier")]
@@ -72,9 +73,7 @@ def held_to_its_promise(name, n):
     return f"both times: {' for '.join(times.groups())}" if times else "equal time"
 
 
-@pytest.mark.turns("n")
-@pytest.mark.parametrize("n", [4, 8])
-@pytest.mark.parametrize("name", sampled(REGISTRY))
+@each_row("name, n", product(REGISTRY, (4, 8)), over=["n"])
 def test_what_is_written_is_proved_when_read_again_and_takes_the_same_time_or_tells_both(name, n):
     held_to_its_promise(name, n)
 

@@ -5,6 +5,7 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from sim.units import fmt_time
 from tests.ops.random_plans import execution, right
 from tests.ops.test_msccl_xml_writer import KNOWN, REGISTRY
 from tests.ops.test_plan_races import edited, held_against_orders
+from tests.tables import each_row
 
 LIMIT = (
     r"microsoft/mscclpp takes \d+ (operations per thread block|channels of a type per thread block|"
@@ -80,15 +82,13 @@ def held_to_its_promise(name, n):
 
 
 @pytest.mark.slow
-@pytest.mark.turns("n")
-@pytest.mark.parametrize("n", [4, 8])
-@pytest.mark.parametrize("name", REGISTRY)
+@each_row("name, n", product(REGISTRY, (4, 8)), over=["n"])
 def test_what_is_written_is_proved_when_read_again_and_takes_the_same_time_or_tells_both(name, n):
     held_to_its_promise(name, n)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in REGISTRY if name.split(".")[0] in EXECUTED])
+@each_row("name", [name for name in REGISTRY if name.split(".")[0] in EXECUTED])
 def test_threads_in_any_order_come_to_what_was_promised_while_every_gpu_runs(name):
     try:
         plan = json.loads(written(name, 4))

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
@@ -239,7 +239,6 @@ def test_a_machine_passes_through_few_rooms_on_its_way_to_the_kernel(capsys):
     assert len({os.path.dirname(path) for path in files}) <= ROOMS, sorted(files)
 
 
-@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from([known.name for known in fields(Plan)]), st.text(max_size=12), max_size=4))
 def test_any_link_is_a_plan_or_one_sentence(words):
     with suppress(InputError):

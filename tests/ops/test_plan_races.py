@@ -9,12 +9,11 @@ from collections import Counter
 from itertools import chain
 from pathlib import Path
 
-import pytest
-
 from ops.formats import check_schedule
 from ops.formats.mscclpp_json import threads
 from tests.ops.random_plans import Last, Stuck, outcome, right
 from tests.ops.test_mscclpp import FILES, NOP, TOGETHER, judge, local, op, port, put_then_add, remote, two
+from tests.tables import each_row
 
 RELEASE, ACQUIRE = op("sem_release", semaphore_ids=[0]), op("sem_acquire", semaphore_ids=[0])
 BARRIER = op("barrier", barrier_id=0, num_threadblocks=2)
@@ -184,7 +183,7 @@ def held_against_orders(plan, count):
     return judged.verdict
 
 
-@pytest.mark.parametrize("name", PLANS)
+@each_row("name", PLANS)
 def test_edited_plans_are_judged_as_random_orders_of_their_threads_end(name):
     draw, plan = random.Random(name), PLANS[name]
     assert held_against_orders(plan, 5) == "ok"

@@ -17,6 +17,7 @@ from sim.engine import simulate
 from sim.machines import build
 from tests.ops.msccl import program
 from tests.ops.random_orders import Program, Stuck, at_random, held_up, never_before
+from tests.tables import each_row
 
 FILES = sorted((Path(__file__).parents[1] / "data" / "msccl-xml").glob("*.xml"))
 SMALL = [file for file in FILES if file.stat().st_size < 100_000]
@@ -168,7 +169,7 @@ def test_no_private_attribute_decides_a_verdict():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", SMALL, ids=lambda file: file.stem)
+@each_row("file", SMALL)
 def test_edited_programs_are_judged_as_random_orders_of_them_end(file):
     draw = random.Random(file.stem)
     for _ in range(3):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -17,16 +17,12 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.symmetry.classes import colours
 from sim.trace.breakdown import breakdown
+from sim.trace.metrics import bottleneck
 
 MACHINES = (
     *("switch:ranks=16", "switch:ranks=12,overhead=0.3us,gamma=0.01ns", "ring:ranks=9,directions=1", "torus:dims=4x4"),
-    *(
-        "nodes:nodes=4,gpus=4",
-        "dual_socket_pcie",
-        "fat_tree:oversubscription=3,pods=2",
-        "dgx_h100:hosts=2",
-        "mesh:ranks=8",
-    ),
+    *("nodes:nodes=4,gpus=4", "nodes:nodes=3,gpus=4,nics=2", "dual_socket_pcie", "dgx1v", "dgx_h100:hosts=2"),
+    *("fat_tree:oversubscription=3,pods=2", "dragonfly", "mesh:ranks=8", "torus:dims=2x2x2"),
 )
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
 SIZE = 1 << 24
@@ -52,8 +48,11 @@ def setups(draw):
     fault = []
     for _ in range(draw(st.integers(0, 2))):
         link = draw(st.sampled_from(topology.links))
-        share, start = draw(st.sampled_from((0.5, 0.3))), draw(st.sampled_from((0, 7, 300)))
-        fault.append(f"slow_link:src={link.src},dst={link.dst},share={share},start={start}us")
+        share, start, both = (draw(st.sampled_from(some)) for some in ((0.5, 0.3), (0, 7, 300), ("yes", "no")))
+        end = draw(st.sampled_from(("", f",end={start + 200}us")))
+        fault.append(f"slow_link:src={link.src},dst={link.dst},share={share},start={start}us,both={both}{end}")
+    if draw(st.booleans()):
+        fault.append(f"straggler:rank={draw(st.integers(0, n - 1))},slower=3")
     late = draw(st.lists(st.sampled_from((3.1, 71.3, 2003.7)), max_size=1))
     fault += [f"straggler:rank={draw(st.integers(0, n - 1))},late={seconds}us" for seconds in late]
     root = draw(st.integers(0, n - 1)) if entry.collective.rooted else 0
@@ -73,7 +72,6 @@ def runs_of(setup):
     return setup, found
 
 
-@settings(max_examples=200)
 @given(setups())
 def test_every_strategy_is_the_run_that_is_written_out(setup):
     try:
@@ -90,6 +88,9 @@ def test_every_strategy_is_the_run_that_is_written_out(setup):
         assert simulated.bound == pytest.approx(whole.bound, rel=1e-9)
         np.testing.assert_allclose(ours.link_bytes, theirs.link_bytes, rtol=1e-9)
         assert len(ours.hits.fault) == len(theirs.hits.fault)
+        use, fullest = bottleneck(ours), bottleneck(theirs)
+        assert (use is None) == (fullest is None)
+        assert use is None or use.share == pytest.approx(fullest.share, rel=1e-9)
         _explains(ours, theirs)
         _has_rows(ours, theirs)
 
@@ -112,7 +113,7 @@ def _has_rows(ours, theirs):
     """The transfers of some ranks are those of the run that is written out, in its order or another."""
     ranks = np.unique(np.array([0, ours.ranks // 2, ours.ranks - 1], np.int32))
     mine, written = ours.rows.of(ranks), theirs.rows.of(ranks)
-    for column in ("start", "end", "bytes"):
+    for column in ("ready", "left", "start", "end", "bytes"):
         first, second = getattr(mine, column), getattr(written, column)
         assert len(first) == len(second)
         np.testing.assert_allclose(np.sort(first), np.sort(second), rtol=1e-12, atol=1e-12 * theirs.time)

@@ -13,11 +13,12 @@ from ops.formats import (
 )
 from sim.errors import InputError
 from tests.ops.msccl import program
+from tests.tables import each_row
 
 SWAP = program("allreduce", {(1, 1, 0): ["s i0 i0", "rrc i0 i0"]}, {(0, 0, 0): ["s i0 i0", "rrc i0 i0"]})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ("", r"pasted is empty: give .*an MSCCL algorithm"),

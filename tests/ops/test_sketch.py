@@ -13,6 +13,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.schedule.replay import DOUBLED, EMPTY
 from sim.schedule.verify import verify
+from tests.tables import each_row
 
 LINE = "torus:dims=4,wrap=no,bandwidth=1GBps,latency=0s"
 CHAIN = Sketch("broadcast", 4, 2, columns=columns_of("0>1:0;0>1:1 1>2:0;1>2:1 2>3:0;;2>3:1"))
@@ -85,8 +86,8 @@ def test_the_referee_says_all_that_is_wrong():
     assert (empty.seconds, empty.right, len(empty.held)) == (0.0, False, 1)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
+@each_row(
+    "line, message",
     [
         ("  - 0>1", "line 5: column 1: '0>1' is no move: write 0>1:2"),
         ("  - 0>9:0", "line 5: column 1: 0>9:0 names rank 9, but ranks go from 0 to 3"),

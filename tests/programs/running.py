@@ -9,8 +9,8 @@ from textwrap import dedent
 from ops.programs import run_program
 from sim.machines import build
 
-HERE = Path(__file__).parent
-PROGRAMS = sorted(p.name for p in HERE.glob("*.py") if not p.name.startswith(("test_", "conftest", "running", "__")))
+HERE = Path(__file__).parents[1] / "data" / "mpi-programs"
+PROGRAMS = sorted(path.name for path in HERE.glob("*.py"))
 
 
 def simulated(script, tmp_path, ranks, machine=None, **options):

@@ -13,6 +13,7 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
 from tests.programs.running import simulated
+from tests.tables import each_row
 
 SWITCH = build("switch:ranks=4095")
 SLOW = "switch:ranks=4,bandwidth=10GBps,latency=3us"
@@ -101,7 +102,7 @@ def test_forced_algorithms_serve_equal_and_unequal_blocks(tmp_path):
     assert [call.algorithm for call in outcome.calls] == ["allgather.bruck", "allgatherv.bruck"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "collective, n, size, name",
     [
         ("allreduce", 4, 8, "ring"),
@@ -129,7 +130,7 @@ def test_open_mpi_chooses_what_its_source_says(collective, n, size, name):
     assert Selection("openmpi").choose(call).algorithm == f"{collective}.{name}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "collective, n, size, name",
     [
         ("allreduce", 8, 8, "recursive_doubling"),
@@ -153,8 +154,8 @@ def test_mpich_chooses_what_its_source_says(collective, n, size, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("commutes", [True, False])
+@each_row("library", LIBRARIES)
+@each_row("commutes", [True, False])
 def test_every_rule_finds_an_algorithm_for_every_number_of_ranks(library, commutes):
     switch = build("switch:ranks=65")
     for n in [*range(2, 34), 48, 63, 64, 65]:

@@ -14,6 +14,7 @@ from ops.training import World
 from sim.machines import MACHINES, build
 from sim.schedule.verify import prove
 from tests.programs.running import simulated
+from tests.tables import each_row
 
 MACHINE_SPECS = ["dgx_a100", "dgx_h100:hosts=2", "dual_socket_pcie", "dgx1v", "nodes:nodes=3,gpus=2"]
 CALLS = {
@@ -153,7 +154,7 @@ def test_unequal_blocks_go_round_the_rings_of_equal_ones(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MACHINES)
+@each_row("name", MACHINES)
 def test_nccl_finds_an_answer_on_every_machine(name):
     machine = build(name)
     some = Members(machine, machine.ranks[: min(machine.n, 64)])

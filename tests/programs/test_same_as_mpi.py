@@ -1,12 +1,15 @@
 """Programs print the same on the simulated cluster as under a real MPI library."""
 
 from functools import cache
+from itertools import product
 
 import pytest
 
 from ops.programs import run_program
 from sim.machines import build
-from tests.programs.running import HERE, PROGRAMS, really
+from tests.contract.store import stored
+from tests.programs.running import HERE, PROGRAMS
+from tests.tables import each_row
 
 
 def test_there_are_ten_programs_and_more():
@@ -20,18 +23,16 @@ def plain(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_prints_the_same_under_a_real_mpi(name):
+@each_row("name", PROGRAMS)
+def test_a_program_prints_what_it_printed_under_a_real_mpi(name):
     outcome = plain(name)
     assert outcome.failure is None
     assert outcome.output.strip()
-    assert outcome.output == really(HERE / name, 4)
+    assert outcome.output == stored("mpi")[name]
 
 
 @pytest.mark.slow
-@pytest.mark.turns("library")
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("library", ["mpich", "nccl"])
+@each_row("name, library", product(PROGRAMS, ("mpich", "nccl")), over=["library"])
 def test_what_a_program_prints_does_not_depend_on_algorithms_machine_or_protocol(name, library):
     other = run_program(HERE / name, build("nodes:nodes=2,gpus=2"), 4, library=library, eager=0)
     assert other.failure is None

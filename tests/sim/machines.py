@@ -5,7 +5,6 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from sim.base.files.textfile import _UNNAMEABLE
-from sim.errors import InputError
 from sim.topology import Device, Link, Topology
 from sim.topology.routing.tables import tabled
 
@@ -66,11 +65,3 @@ def same_routes(one: Topology, other: Topology) -> bool:
     from sim.topology.routing.tables import row
 
     return not any(row(one, src).differs(row(other, src)).any() for src in range(len(one.devices)))
-
-
-def machine_or_message(read, text: str, name: str) -> bool:
-    """Whether a text is a machine with ranks, or refused in a message that names the file."""
-    try:
-        return read(text).n > 0
-    except InputError as error:
-        return name in str(error)

@@ -5,12 +5,11 @@ import io
 import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.path_classes import describe, pair_classes
+from tests.tables import each_row
 
 TITLES = {"access": "ACCESS", "weight": "WEIGHT", "hops": "HOPS", "type": "LINK TYPE", "bandwidth": "NUMA BW"}
 LEGEND = (
@@ -117,8 +116,8 @@ def long_csv(n, cell):
 FORMS = {"tables": tables, "JSON": new_json, "JSON of 6.1": old_json, "wide CSV": wide_csv, "long CSV": long_csv}
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("prompt", ["", "$ amd-smi topology --json\n"])
+@each_row("form", FORMS)
+@each_row("prompt", ["", "$ amd-smi topology --json\n"])
 def test_eight_mi300x_are_a_full_mesh(form, prompt):
     prompt = prompt if "CSV" not in form else ""
     machine = read_topology(prompt + FORMS[form](8, mesh), "it")
@@ -162,8 +161,8 @@ def test_a_selection_of_tables_is_enough():
 TEXT = tables(4, mesh)
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
+@each_row(
+    "text, told",
     [
         (TEXT.replace("XGMI         XGMI", "XGMI", 1), r"line 21: row 0000:0d:00.0 has 3 entries for 4 GPUs"),
         (TEXT.replace(bus(3), bus(4), 1), "line 2: row|this table has other GPUs than the first|row 0000:3d"),
@@ -188,15 +187,3 @@ def test_rocm_smi_is_recommended_only_where_it_still_exists():
     for text in ("AMDSMI Tool: 26.0\n", tables(4, mesh, ("access",))):
         with pytest.raises(InputError, match=r"`amd-smi topology`$"):
             read_topology(text, "it")
-
-
-@settings(max_examples=100)
-@given(st.sampled_from(sorted(FORMS)), st.data())
-def test_a_mutilated_output_is_read_or_refused_in_one_sentence(form, data):
-    text = FORMS[form](3, dies)
-    start, end = sorted(data.draw(st.integers(0, len(text))) for _ in range(2))
-    text = text[:start] + data.draw(st.sampled_from(["", "x", "N/A", "-1", "\n", "[", "0,"])) + text[end:]
-    try:
-        pair_classes(read_topology(text, "pasted"))
-    except InputError as refusal:
-        assert (str(refusal).startswith("pasted"), "\n" in str(refusal)) == (True, False)  # noqa: PT017

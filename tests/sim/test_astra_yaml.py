@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -12,7 +12,7 @@ from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file
 from sim.machines import build
-from tests.sim.machines import machine_or_message
+from tests.tables import each_row
 
 NETWORKS = Path(__file__).parents[1] / "data" / "astra-sim"
 
@@ -50,8 +50,8 @@ def test_a_ring_on_the_validated_h100_takes_what_the_formula_says():
     assert trace.time == pytest.approx(14 * (2 * 936.25e-9 + 1 / 8 / 400), rel=1e-12)
 
 
-@pytest.mark.parametrize("shape, spec", [("Ring", "ring"), ("Switch", "switch"), ("FullyConnected", "mesh")])
-@pytest.mark.parametrize("n", [2, 3, 7, 8])
+@each_row("shape, spec", [("Ring", "ring"), ("Switch", "switch"), ("FullyConnected", "mesh")])
+@each_row("n", [2, 3, 7, 8])
 def test_one_dimension_is_the_generic_machine(shape, spec, n):
     found = read(f"topology: [ {shape} ]\nnpus_count: [ {n} ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n")
     same = build(f"{spec}:ranks={n},bandwidth=50GiBps,latency=500ns")
@@ -80,7 +80,6 @@ def test_dimensions_are_crossed_in_order_and_npus_count_the_first_fastest():
     assert [x.dst for x in found.path("GPU5", "GPU4")] == ["GPU4"]
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["Ring", "FullyConnected", "Switch"]), st.integers(2, 5)), min_size=1, max_size=3
@@ -107,7 +106,7 @@ def test_every_route_is_connected_and_as_long_as_its_dimensions_say(dims, data):
 GOOD = "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         (GOOD.replace("Ring", "Torus"), "net.yml, line 1: topology 'Torus' is unknown: choose from Ring"),
@@ -130,9 +129,3 @@ GOOD = "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n
 def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
     with pytest.raises(InputError, match=message):
         read(text)
-
-
-@settings(max_examples=100)
-@given(st.integers(0, 400))
-def test_a_file_cut_anywhere_is_a_machine_or_a_message(cut):
-    assert machine_or_message(read, (NETWORKS / "Ring_FullyConnected_Switch.yml").read_text()[:cut], "net.yml")

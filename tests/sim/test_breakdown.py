@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
@@ -35,7 +35,6 @@ def traced(name, machine, size=1 << 20, **words):
     return Plan(algorithm=name, machine=machine, size=str(size), **words).run().trace
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_the_parts_of_any_run_add_up_to_its_time_to_the_last_bit(data):
     machine = data.draw(st.sampled_from(MACHINES))

@@ -1,10 +1,11 @@
 """Schedules on real numpy buffers end with the numbers that numpy itself computes."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -13,7 +14,7 @@ from sim.errors import InputError
 from sim.schedule import copy, reduce, unroll
 from sim.schedule.numeric import DTYPES, OPS, compare, cut, execute, expected, random_inputs, tolerance
 from sim.schedule.verify import verify
-from tests.sample import dealt
+from tests.tables import dealt, each_row
 
 MOVING = [name for name in ALGORITHMS if ALGORITHMS[name].collective.sized]
 NUMPY = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod}
@@ -31,9 +32,7 @@ def schedules(name, ns=NS):
 
 
 @pytest.mark.slow
-@pytest.mark.turns("ns")
-@pytest.mark.parametrize("ns", dealt(NS), ids=str)
-@pytest.mark.parametrize("name", MOVING)
+@each_row("name, ns", product(MOVING, dealt(NS)), over=["ns"])
 def test_every_algorithm_computes_what_its_promise_says(name, ns):
     ran = 0
     for schedule in schedules(name, ns):
@@ -46,7 +45,7 @@ def test_every_algorithm_computes_what_its_promise_says(name, ns):
     assert ran or all(ALGORITHMS[name].refuse(n, **ALGORITHMS[name].defaults) for n in ns)
 
 
-@pytest.mark.parametrize("op, dtype", [(o, d) for o in OPS for d in DTYPES if (o, d) != ("mean", "int64")])
+@each_row("op, dtype", [(o, d) for o in OPS for d in DTYPES if (o, d) != ("mean", "int64")])
 def test_an_allreduce_is_numpys_own_reduction_over_the_ranks(op, dtype):
     schedule = ALGORITHMS["allreduce.ring"].schedule(5)
     inputs = random_inputs(schedule.promise, np.full(5, 11), dtype, op, seed=1)
@@ -58,7 +57,7 @@ def test_an_allreduce_is_numpys_own_reduction_over_the_ranks(op, dtype):
         np.testing.assert_allclose(got[rank], due, rtol=0, atol=0 if exact else 24 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name.startswith("allgatherv.")])
+@each_row("name", [name for name in ALGORITHMS if name.startswith("allgatherv.")])
 def test_unequal_blocks_arrive_whole_and_in_rank_order(name):
     for schedule in schedules(name):
         pieces = schedule.promise.blocks // schedule.n
@@ -71,7 +70,6 @@ def test_unequal_blocks_arrive_whole_and_in_rank_order(name):
             assert np.array_equal(np.concatenate(received), np.concatenate(sent))
 
 
-@settings(max_examples=80)
 @given(
     st.sampled_from([name for name in MOVING if ALGORITHMS[name].collective.reduces]),
     st.integers(2, 24),
@@ -88,7 +86,6 @@ def test_any_length_and_any_numbers(name, n, elements, dtype, op, seed):
     assert compare(schedule, random_inputs(schedule.promise, cut(schedule, elements), dtype, op, seed), op).ok
 
 
-@settings(max_examples=80)
 @given(st.sampled_from(MOVING), st.integers(2, 9), st.data())
 def test_the_numbers_and_the_proof_agree_on_a_schedule_that_lost_a_transfer(name, n, data):
     try:

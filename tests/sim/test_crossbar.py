@@ -44,14 +44,13 @@ def soiled():
     return mock.patch.object(table, "blank", side_effect=lambda shape, dtype: np.full(shape, 3, dtype))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(exchanges((32, 80), (40, 10**6)))
 def test_a_table_of_who_crosses_whom_gives_the_times_that_lists_of_links_give(case):
     with mock.patch.object(engine, "is_compiled", return_value=True):
         assert ours(case).end == pytest.approx(ours(case, history=True).end, rel=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
 @given(exchanges((2, 6), (3, 10**6)))
 def test_small_ones_have_the_times_of_a_solve_from_nothing_and_read_no_memory_that_was_never_written(case):
     small = mock.patch.multiple(group, FEWEST=2)
@@ -104,7 +103,6 @@ def test_sides_of_more_links_than_a_word_has_bits_have_the_times_that_lists_of_l
         assert right == pytest.approx(ours(case, history=True).end, rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.tuples(*[st.sampled_from([1, 2, 31, 32, 33, 64, 65])] * 2), st.data())
 def test_who_crosses_whom_is_the_same_when_a_link_moves_on_in_the_rows_of_its_side(sides, data):
     side, rng = data.draw(st.integers(0, 1)), np.random.default_rng(data.draw(st.integers(0, 1 << 32)))

@@ -13,6 +13,7 @@ from sim.formats import read_topology, write_topology
 from sim.machines import build
 from sim.topology.path_classes import describe
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 
 SWITCH = build("switch:ranks=4,bandwidth=1GBps,latency=1us")
 SOCKETS = build("dual_socket_pcie:gpus=4")
@@ -76,8 +77,8 @@ def test_a_nic_on_another_rail_stays_in_its_host():
 MOVE = f"move_device:device=GPU0,to={SOCKETS.path('GPU3', 'GPU2')[0].dst}"
 
 
-@pytest.mark.parametrize(
-    ("spec", "says"),
+@each_row(
+    "spec, says",
     [
         ("set_link:src=GPU0,dst=GPU9,times=2", "no device called 'GPU9'"),
         ("set_link:src=GPU0,dst=GPU1,times=2", "no link GPU0 -> GPU1"),

@@ -12,6 +12,7 @@ from sim.machines import build
 from sim.schedule import copy, unroll
 from sim.topology import Device, Link, Topology
 from tests.sim.simgrid import TIMES
+from tests.tables import each_row
 
 ALPHA, BETA, GAMMA, OVERHEAD = 2e-6, 1 / 25e9, 1e-11, 3e-7
 SWITCH = "switch:ranks={n},bandwidth=25GBps,latency=1us,overhead=0.3us"
@@ -31,8 +32,8 @@ def line(*bandwidths, latencies=None):
     return Topology("line", devices, links, forwarding=True)
 
 
-@pytest.mark.parametrize("n", range(2, 18))
-@pytest.mark.parametrize("size", [4096, 64 * 2**20])
+@each_row("n", range(2, 18))
+@each_row("size", [4096, 64 * 2**20])
 def test_ring_allreduce_takes_exactly_its_closed_form(n, size):
     trace = simulate(build(SWITCH.format(n=n), gamma=GAMMA), ALGORITHMS["allreduce.ring"].schedule(n), size)
     closed = 2 * (n - 1) * (ALPHA + OVERHEAD) + size * (n - 1) / n * (2 * BETA + GAMMA)

@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -23,6 +23,7 @@ from sim.fabric.crossbar import group, shares, table
 from sim.machines import build
 from sim.schedule import copy, unroll
 from sim.topology import Device, Link, Routes, Topology
+from tests.tables import each_row
 
 
 def fair_rates(flows, capacity):
@@ -134,14 +135,12 @@ def interpreted(few=0):
         yield
 
 
-@settings(max_examples=150)
 @given(cases())
 def test_every_transfer_ends_when_independent_water_filling_says(case):
     with interpreted():
         assert ours(case, history=True).end == pytest.approx(reference(*case), rel=1e-9, abs=1e-15)
 
 
-@settings(max_examples=100)
 @given(cases())
 def test_interpreted_and_compiled_agree_bit_for_bit(case):
     with plain():
@@ -153,10 +152,9 @@ def test_interpreted_and_compiled_agree_bit_for_bit(case):
     assert all(a.tobytes() == b.tobytes() for a, b in zip(slow.history, fast.history, strict=True))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "module",
     [amend, calendar, connections, fabric, group, groups, links, lone, max_min, rows, shares, table],
-    ids=lambda m: m.__name__,
 )
 def test_whatever_a_kernel_calls_is_compiled_with_it(module):
     functions = {name: it for name, it in vars(module).items() if isinstance(it, FunctionType)}
@@ -182,7 +180,6 @@ def crowds(draw):
     return routes, sizes, waits, capacity, [0.0] * links
 
 
-@settings(max_examples=40)
 @given(crowds(), st.sampled_from([1, 2, 3, amend.NEAR]))
 def test_shares_put_right_after_a_completion_are_those_of_a_solve_from_nothing(case, near):
     with interpreted():
@@ -205,8 +202,8 @@ def test_where_sizes_differ_most_completions_are_put_right_and_few_solved_anew()
     assert amend.call_count > 2 * fill.call_count
 
 
-@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
-@pytest.mark.parametrize("seed", range(4))
+@each_row("times", [1, 2])
+@each_row("seed", range(4))
 def test_links_that_fall_behind_many_others_hand_over_the_flows_that_cross_both(times, seed):
     """Between two links there is one flow at most, which is found at once, or there are two."""
     n = 6
@@ -234,7 +231,6 @@ def test_the_compiled_kernel_puts_shares_right_as_the_plain_one_does():
         assert run().tobytes() == slow.tobytes()
 
 
-@settings(max_examples=50)
 @given(cases())
 def test_memory_that_was_never_written_is_never_read(case):
     class Soiled:
@@ -253,7 +249,6 @@ def test_memory_that_was_never_written_is_never_read(case):
     assert soiled.tobytes() == ours(case).end.tobytes()
 
 
-@settings(max_examples=100)
 @given(cases(), st.sampled_from([0, groups.FEW]))
 def test_what_was_sent_is_what_arrived_and_no_link_carries_more_than_it_can(case, few):
     routes, sizes, _, capacity, _ = case

@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sim.engine import Cluster
@@ -16,6 +16,7 @@ from sim.fabric import connections
 from sim.schedule import copy, unroll
 from sim.topology import Device, Link, Routes, Topology
 from tests.sim.test_fabric import fair_rates, interpreted
+from tests.tables import each_row
 
 
 class Job(NamedTuple):
@@ -251,7 +252,6 @@ LATER = [
 DIVERTED = Job(0.0, [[0], [0]], [1e7, 1e7], [False] * 2, [set(), set()], (0, 0), (0, 0))
 
 
-@settings(max_examples=150)
 @example(World(LATER[:1], [1e9] * 3, [0.0] * 3, 0.0, []), False)
 @example(World(LATER[1:], [1e9] * 3, [0.0] * 3, 0.0, []), False)
 @example(World([DIVERTED], [7e9, 1e9], [0.0, 0.003], 0.0, [(0.002, (0, 1), [1])]), False)
@@ -307,8 +307,8 @@ def test_whoever_began_at_an_instant_at_which_an_earlier_one_comes_too_gives_way
     assert trace.end == pytest.approx(Literal(world).times()[2], rel=1e-9)
 
 
-@pytest.mark.parametrize("leaves", range(4))
-@pytest.mark.parametrize("held", [2, 3])
+@each_row("leaves", range(4))
+@each_row("held", [2, 3])
 def test_whoever_leaves_a_crowded_link_the_others_go_on(held, leaves):
     """Link 0 holds back two or three, and link 1 two more until it is wider; the way one takes instead is in use."""
     crowd = [([2], 9e7), ([0], 8e7), ([0, 1], 3e7), ([0], 7e7), ([0, 1], 2e7), ([0], 6e7)][: held + 3]

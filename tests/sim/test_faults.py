@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -20,6 +20,7 @@ from sim.registry import AdditionError
 from sim.topology import Device, Link, Topology, both_ways
 from sim.trace import from_json
 from sim.units import Time
+from tests.tables import each_row
 
 G = 1e9
 SWITCH = build("switch:ranks=4,bandwidth=1GBps,latency=1us")
@@ -212,7 +213,6 @@ def test_faults_of_all_kinds_at_once_keep_the_result_right():
     assert all((a == b).all() for a, b in zip(again.hits, trace.hits, strict=True))
 
 
-@settings(max_examples=40)
 @given(
     st.sampled_from(["allreduce.ring", "alltoall.linear", "broadcast.binomial", "allgather.recursive_doubling"]),
     st.lists(
@@ -243,8 +243,8 @@ def test_fault_never_makes_a_run_wrong_and_bytes_are_bytes(name, specs):
             assert ((until - times) * rates).sum() == pytest.approx(trace.bytes[i], rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("spec", "says"),
+@each_row(
+    "spec, says",
     [
         ("stragler:rank=1", "no fault is called 'stragler': choose from"),
         ("straggler:late=1ms", "straggler needs rank: write straggler:rank="),

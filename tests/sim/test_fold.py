@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
@@ -17,21 +15,14 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.schedule import copy, every_rank, in_rank_order, reduce, unroll
 from sim.schedule.verify import verify
-from sim.symmetry.bound import lower_bound
 from sim.symmetry.folded import AsymmetryError, folded
 from sim.symmetry.folded_run import simulate_folded
 from sim.symmetry.link_classes import link_classes
 from sim.symmetry.proof import prove
 from sim.symmetry.renamings import Symmetry, exchange, rotation, standing
-from sim.trace.metrics import bottleneck
+from tests.tables import each_row
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
-MACHINES = (
-    *("switch:ranks=64", "switch:ranks=64,overhead=0.3us,gamma=0.01ns", "ring:ranks=24", "ring:ranks=9,directions=1"),
-    *("mesh:ranks=12", "torus:dims=4x4", "torus:dims=2x2x2", "nodes:nodes=4,gpus=4", "nodes:nodes=8,gpus=8"),
-    *("dual_socket_pcie", "fat_tree", "fat_tree:oversubscription=3,pods=2", "dragonfly", "dgx1v", "dgx_a100"),
-    "dgx_h100:hosts=2",
-)
 SIZE = 1 << 24
 
 
@@ -49,47 +40,7 @@ def folded_and_whole(name, machine, n, *, lockstep=False):
     return trace, execute(topology, work, size, lockstep=lockstep)
 
 
-@st.composite
-def runs(draw):
-    name, machine = draw(st.sampled_from(FOLDING)), draw(st.sampled_from(MACHINES))
-    n = draw(st.integers(2, build(machine).n))
-    if draw(st.booleans()):
-        n = 1 << (n.bit_length() - 1)
-    return name, machine, n, draw(st.booleans())
-
-
-@settings(max_examples=60)
-@given(runs())
-def test_a_folded_run_is_the_run_of_all_ranks(run):
-    *which, lockstep = run
-    try:
-        trace, whole = folded_and_whole(*which, lockstep=lockstep)
-    except InputError:
-        return  # a number of ranks it cannot do
-    if trace is None:
-        return
-    all_ranks = trace.rows.of(np.arange(trace.ranks))
-    near = {"rtol": 1e-12, "atol": 1e-12 * whole.time}
-    assert trace.verdict == whole.verdict
-    assert trace.time == pytest.approx(whole.time, rel=1e-12)
-    for column in ("bytes", "ready", "left", "start", "end"):
-        np.testing.assert_allclose(getattr(all_ranks, column), getattr(whole.trace, column), **near)
-    waited = all_ranks.cause >= 0
-    assert (waited == (whole.trace.cause >= 0)).all()
-    in_line = all_ranks.left > all_ranks.ready
-    arrived = whole.trace.arrived[all_ranks.cause]
-    np.testing.assert_allclose(arrived[in_line], all_ranks.start[in_line], **near)
-    waited &= ~in_line
-    np.testing.assert_allclose(whole.trace.end[all_ranks.cause[waited]], all_ranks.ready[waited], **near)
-    np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
-    part = trace.rows.schedule
-    assert lower_bound(trace.topology, part, trace.size * part.unit_share) == pytest.approx(whole.bound, rel=1e-9)
-    use, fullest = bottleneck(trace), whole.bottleneck
-    assert (use is None) == (fullest is None)
-    assert use is None or use.share == pytest.approx(fullest.share, rel=1e-9)
-
-
-@pytest.mark.parametrize("name", FOLDING)
+@each_row("name", FOLDING)
 def test_what_is_stated_is_so(name):
     entry = ALGORITHMS[name]
     sizes = 0
@@ -220,8 +171,8 @@ def test_what_is_added_to_block_0_and_is_another_spoils_it():
     assert prove(part).reason.endswith("ends with a sum over different blocks (step 1: rank 4 slot 4 -> rank 0 slot 0)")
 
 
-@pytest.mark.parametrize(
-    ("symmetry", "steps", "reason"),
+@each_row(
+    "symmetry, steps, reason",
     [
         (rotation(9), lambda r: [copy(r, np.minimum(r + 1, 8), slot=r)], "its receivers are not the same for rank"),
         (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=0)], "its slots that are sent are not the same for rank"),
@@ -254,25 +205,6 @@ def test_renamings_add_up():
     for one in range(12):
         assert both.turned(one, Symmetry((3, 4), ()).back(one)) == 0
         assert both.turned(both.turned(7, one), 5) == both.turned(7, both.turned(one, 5))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "machine", "n"),
-    [
-        ("allreduce.rabenseifner", "switch:ranks=1024", 1024),
-        ("alltoall.bruck", "switch:ranks=300,overhead=1us", 300),
-        ("alltoall.nccl_p2p", "nodes:nodes=32,gpus=8", 256),
-        ("allreduce.hierarchical_2d", "dgx_a100:hosts=32", 256),
-        ("reduce_scatter.ring", "ring:ranks=500,directions=1", 500),
-        ("barrier.dissemination", "switch:ranks=4096", 4096),
-    ],
-)
-def test_a_large_folded_run_is_the_run_of_all_ranks(name, machine, n):
-    trace, whole = folded_and_whole(name, machine, n)
-    assert trace.verdict == whole.verdict
-    assert trace.time == pytest.approx(whole.time, rel=1e-12)
-    np.testing.assert_allclose(trace.link_bytes, whole.trace.link_bytes, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["allreduce.ring", "allreduce.recursive_doubling", "allreduce.hierarchical_2d"])

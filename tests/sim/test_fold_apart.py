@@ -6,15 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.plan import Plan
 from ops.run import Work, execute
 from ops.run.strategies import orbits
 from ops.run.work import settled
-from sim.errors import InputError, StalledError
+from sim.errors import StalledError
 from sim.fabric import alike, kernel
 from sim.fabric.calendar import NODES, calendar
 from sim.fabric.links import NONE
@@ -27,12 +25,9 @@ from sim.symmetry.proof import prove
 from terminal.shared.facts import facts
 from tests.sim.test_fabric import plain
 from tests.sim.written_out import is_written_out
+from tests.tables import each_row
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
-MACHINES = (
-    *("switch:ranks=16", "switch:ranks=12,overhead=0.3us,gamma=0.01ns", "ring:ranks=9,directions=1", "torus:dims=4x4"),
-    *("nodes:nodes=4,gpus=4", "dual_socket_pcie", "fat_tree:oversubscription=3,pods=2", "dgx1v", "dgx_h100:hosts=2"),
-)
 SIZE = 1 << 24
 
 
@@ -47,40 +42,6 @@ def apart_and_whole(name, machine, n, fault=()):
     trace = simulate_apart(topology, part, prove(part), size, perturbations=faults(fault, topology))
     written = Work(entry.schedule(n, **values), entry.collective, entry, values)
     return trace, execute(topology, written, size, fault=fault)
-
-
-@st.composite
-def runs(draw):
-    name, machine = draw(st.sampled_from(FOLDING)), draw(st.sampled_from(MACHINES))
-    topology = build(machine)
-    n = draw(st.integers(2, topology.n))
-    if draw(st.booleans()):
-        n = 1 << (n.bit_length() - 1)
-    fault = []
-    for _ in range(draw(st.integers(0, 2))):
-        link = draw(st.sampled_from(topology.links))
-        share, start = draw(st.sampled_from((0.5, 0.3))), draw(st.sampled_from((0, 7, 300)))
-        fault.append(f"slow_link:src={link.src},dst={link.dst},share={share},start={start}us")
-    if draw(st.booleans()):
-        fault.append(f"straggler:rank={draw(st.integers(0, n - 1))},slower=3")
-    late = draw(st.lists(st.sampled_from((3.1, 71.3, 2003.7)), max_size=2))
-    fault += [f"straggler:rank={draw(st.integers(0, n - 1))},late={seconds}us" for seconds in late]
-    return name, machine, n, fault
-
-
-@settings(max_examples=60)
-@given(runs())
-def test_it_is_the_run_that_is_written_out(run):
-    try:
-        both = apart_and_whole(*run)
-    except InputError:
-        return  # a number of ranks it cannot do
-    if both is None:
-        return
-    trace, whole = both
-    is_written_out(trace, whole)
-    assert trace.verdict == whole.verdict
-    assert trace.simulated == whole.work.schedule.messages
 
 
 def test_the_calendar_grows_before_a_wave_that_it_might_not_hold(monkeypatch):
@@ -161,7 +122,7 @@ def implied(part, every):
     return np.array(found, np.bool_)
 
 
-@pytest.mark.parametrize("name", FOLDING)
+@each_row("name", FOLDING)
 def test_waits_that_others_imply_are_found_as_by_following_them(name):
     entry = ALGORITHMS[name]
     for n in (8, 16):
@@ -199,7 +160,7 @@ def test_rows_that_a_run_of_all_ranks_needs_are_about_what_was_told(monkeypatch,
     assert rows[-1] * orbits.ROW / 2 < told[-1].bytes < 2 * rows[-1] * orbits.ROW + routes + least
 
 
-@pytest.mark.parametrize("order", [*permutations(range(4))])
+@each_row("order", [*permutations(range(4))])
 def test_rows_that_wait_at_one_place_leave_it_in_any_order(order):
     """Each is found beside those of another class or rank that came before it, until it has left."""
     held = SimpleNamespace(

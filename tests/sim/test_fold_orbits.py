@@ -2,37 +2,23 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.plan import Plan
 from ops.run import Work, execute
 from ops.run.work import settled
-from sim.errors import InputError, StalledError
+from sim.errors import StalledError
 from sim.faults.kinds import faults
 from sim.machines import build
 from sim.symmetry import orbits
 from sim.symmetry.orbit_run import simulate_apart
 from sim.symmetry.orbits import orbits_of
 from sim.symmetry.proof import prove
-from tests.sim.written_out import is_written_out
+from tests.tables import each_row
 
 FOLDING = sorted(name for name, entry in ALGORITHMS.items() if entry.symmetry)
 SIZE = 1 << 24
 SLOW_NIC = "slow_link:src=H0.NIC0,dst=SPINE"
-MACHINES = (
-    ("nodes:nodes=4,gpus=4", ("H0.NIC0", "SPINE"), ("H2.NIC0", "SPINE"), ("H1.SW", "H1.NIC0")),
-    ("nodes:nodes=3,gpus=4,nics=2", ("H0.NIC1", "SPINE"), ("H2.GPU1", "H2.SW")),
-    ("nodes:nodes=4,gpus=6", ("H3.NIC0", "SPINE")),
-    ("switch:ranks=12,overhead=0.3us,gamma=0.01ns", ("GPU3", "SW")),
-    ("ring:ranks=12,directions=1", ("GPU0", "GPU1")),
-    ("torus:dims=4x4", ("GPU0", "GPU1")),
-    ("dual_socket_pcie", ("CPU0", "CPU1")),
-    ("fat_tree:oversubscription=3,pods=2",),
-    ("dgx1v",),
-    ("dgx_h100:hosts=2",),
-)
 
 
 def alike_and_whole(name, machine, n, fault=()):
@@ -48,36 +34,8 @@ def alike_and_whole(name, machine, n, fault=()):
     return trace, execute(topology, written, size, fault=fault)
 
 
-@st.composite
-def runs(draw):
-    name, (machine, *cables) = draw(st.sampled_from(FOLDING)), draw(st.sampled_from(MACHINES))
-    n = build(machine).n
-    if draw(st.booleans()):
-        n = 1 << (n.bit_length() - 1)
-    fault = []
-    for src, dst in draw(st.lists(st.sampled_from(cables), max_size=2)) if cables else ():
-        share, start, both = (draw(st.sampled_from(values)) for values in ((0.5, 0.3), (0, 7, 300), ("yes", "no")))
-        end = draw(st.sampled_from(("", f",end={start + 200}us")))
-        fault.append(f"slow_link:src={src},dst={dst},share={share},start={start}us,both={both}{end}")
-    return name, machine, n, fault
-
-
-@settings(max_examples=80)
-@given(runs())
-def test_it_is_the_run_that_is_written_out(run):
-    try:
-        both = alike_and_whole(*run)
-    except InputError:
-        return  # a number of ranks it cannot do
-    if both is None:
-        return
-    trace, whole = both
-    is_written_out(trace, whole)
-    assert trace.simulated * trace.rows.orbits.copies == whole.work.schedule.messages
-
-
-@pytest.mark.parametrize(
-    ("name", "machine", "fault", "copies"),
+@each_row(
+    "name, machine, fault, copies",
     [
         ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6", [SLOW_NIC], 6),
         ("allreduce.hierarchical_2d", "nodes:nodes=4,gpus=6,nics=2", [SLOW_NIC], 3),

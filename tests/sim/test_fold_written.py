@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -85,14 +85,12 @@ def spoilt(draw):
     return part, replace(schedule, promise=changed) if of_promise else changed
 
 
-@settings(max_examples=300)
 @given(spoilt())
 def test_no_schedule_with_one_other_entry_passes_for_the_renamings_of_rank_0(pair):
     if pair is not None:
         assert not is_whole(*pair)
 
 
-@settings(max_examples=100)
 @given(st.sampled_from(FOLDING), st.sampled_from(RANKS), st.randoms(use_true_random=False))
 def test_slots_of_a_message_may_come_in_any_order_but_must_be_the_same(algorithm, n, random):
     found = both(algorithm, n)
@@ -176,7 +174,6 @@ def test_a_proof_from_rank_0_replays_no_rank(monkeypatch):
     assert dependencies.waits(work.schedule).rows == work.schedule.transfers
 
 
-@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(-1, 1)), min_size=1, max_size=4), st.data())
 def test_names_are_those_that_renamings_give(digits, data):
     symmetry = Symmetry((3, 4), tuple(digits))

@@ -4,11 +4,12 @@ import pytest
 
 from sim.errors import InputError
 from sim.formats import FORMATS, LARGEST_TEXT, read_topology, read_topology_file
+from tests.tables import each_row
 
 PAIR = "\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tPIX\tX\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ("", "pasted is empty: give .*the output of"),

@@ -15,12 +15,13 @@ from sim.machines import MACHINES, build
 from sim.topology.generations import can_reduce, of_sm
 from sim.trace import from_json
 from sim.units import MiB
+from tests.tables import each_row
 
 EIGHTEEN = "\n".join(["\tGPU0\tGPU1\tGPU2", "GPU0\tX\tNV18\tNV18", "GPU1\tNV18\tX\tNV18", "GPU2\tNV18\tNV18\tX", ""])
 
 
-@pytest.mark.parametrize(
-    ("spec", "generation"),
+@each_row(
+    "spec, generation",
     [
         ("dgx_h100:nvlink=20.5GBps", "Hopper"),
         ("dgx_h100:nvlink=40.1GBps,pcie=12GBps", "Hopper"),
@@ -56,7 +57,7 @@ def test_a_machine_with_thinner_nvlinks_still_adds_in_its_switch(spec):
     assert thin.chosen.time == pytest.approx(usual.chosen.time, rel=0.5)
 
 
-@pytest.mark.parametrize("name", [name for name in MACHINES if build(name).generation])
+@each_row("name", [name for name in MACHINES if build(name).generation])
 def test_formats_keep_the_generation(name):
     machine = edited(build(name), ["set_class:times=0.9"])
     assert read_topology(write_topology(machine, "ringside_yaml"), "again").generation == machine.generation

@@ -9,6 +9,7 @@ import pytest
 from sim.engine import simulate
 from sim.schedule import Schedule, Step, in_rank_order, unroll
 from sim.topology import Device, Link, Topology
+from tests.tables import each_row
 
 
 def machine(draw: random.Random, ranks: int) -> Topology:
@@ -37,7 +38,7 @@ def schedule(draw: random.Random, ranks: int) -> Schedule:
     return in_rank_order(made, by_channel=True) if draw.random() < 0.6 else made
 
 
-@pytest.mark.parametrize("seed", range(20, 32))
+@each_row("seed", range(20, 32))
 def test_history_changes_no_time(seed):
     draw = random.Random(seed)
     for _ in range(5):

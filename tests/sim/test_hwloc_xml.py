@@ -5,15 +5,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.path_classes import describe, pair_classes
-from tests.sim.machines import machine_or_message
+from tests.tables import each_row
 
 FILES = Path(__file__).parents[1] / "data" / "hwloc-xml"
 NAMES = sorted(path.name.removesuffix(".gz").removesuffix(".xml") for path in FILES.glob("*.xml*"))
@@ -51,7 +49,7 @@ SEEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_devices_and_pairs_are_those_a_person_sees(name):
     found = read(name)
     gpus, nics, domains, numa, switches, pairs = SEEN[name]
@@ -66,7 +64,7 @@ def test_devices_and_pairs_are_those_a_person_sees(name):
     assert found.format == "hwloc_xml"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_gpus_are_ranks_else_cpu_domains_and_an_allreduce_is_proved(name):
     found = read(name)
     gpus, _, domains, *_ = SEEN[name]
@@ -216,7 +214,7 @@ def test_gpus_without_a_matrix_are_said_to_be_joined_by_pci_alone():
     assert not any("no matrix" in note for note in single.assumed)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ("<!DOCTYPE topology SYSTEM 'hwloc2.dtd'><other/>", "m, line 1: <other> instead of <topology>"),
@@ -234,13 +232,6 @@ def test_gpus_without_a_matrix_are_said_to_be_joined_by_pci_alone():
 def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
     with pytest.raises(InputError, match=message):
         read_topology(text, "m")
-
-
-@settings(max_examples=150)
-@given(st.data())
-def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
-    text = text_of(data.draw(st.sampled_from(["power8gpudistances", "24em64t-2n6c2t-pci"])))
-    assert machine_or_message(lambda cut: read_topology(cut, "m"), text[: data.draw(st.integers(0, len(text)))], "m")
 
 
 def memories(*packages, around=()):

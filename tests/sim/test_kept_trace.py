@@ -3,19 +3,16 @@
 import copy
 import json
 
-import hypothesis
-import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.faults.kinds import faults
 from sim.machines import build
-from sim.schedule.verify import prove
 from sim.trace import from_json
 from sim.trace.metrics import critical_path
+from tests.tables import each_row
 
 
 def kept(name="allreduce.ring", machine="switch:ranks=4", specs=()):
@@ -56,8 +53,8 @@ CAUSES = RUN["columns"]["cause"]
 LATER = CAUSES.index(0)
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "says"),
+@each_row(
+    "path, value, says",
     [
         (("format",), "chrome", "no Ringside trace"),
         (("version",), 99, "version 99"),
@@ -123,31 +120,3 @@ def test_a_promise_of_fewer_rows_than_ranks_does_not_reach_the_kernel():
         damaged["promise"][name] = damaged["promise"]["given"]
     with pytest.raises(InputError, match="promise is for 1 places"):
         from_json(json.dumps(damaged))
-
-
-JUNK = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=5),
-    st.lists(st.integers(-2, 30), max_size=30), st.just({}), st.just([[]]), st.just([[1], [2, 3]]),
-)  # fmt: skip
-
-
-@pytest.mark.slow
-@hypothesis.settings(max_examples=300)
-@hypothesis.given(st.sampled_from([RUN, SWITCHED, FAULTY]), st.data())
-def test_whatever_is_damaged_is_a_run_still_or_a_sentence(document, data):
-    for _ in range(data.draw(st.integers(1, 2))):
-        path = data.draw(st.sampled_from([*places(document)]))
-        document = replaced(document, path, data.draw(JUNK))
-    trace, refusal = None, ""
-    try:
-        trace = from_json(json.dumps(document))
-    except InputError as error:
-        refusal = str(error)
-    assert len(refusal) <= 400
-    if trace is None:
-        return
-    prove(trace.schedule, blocks=True)
-    assert len(critical_path(trace)) <= max(trace.schedule.transfers, 1)
-    assert np.isfinite(trace.link_bytes).all()
-    for i in range(0, trace.schedule.transfers, 7):
-        assert 0 <= trace.delivered(i, trace.ended / 2) <= 1

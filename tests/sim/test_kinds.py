@@ -5,32 +5,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.plan import Plan
-from ops.run import execute
-from ops.run.strategies import classes
-from ops.run.work import registered
 from sim.base.compiled import compiled
 from sim.engine import simulate
-from sim.errors import InputError
 from sim.machines import build
 from sim.schedule import Step, copy, reduce, unroll
 from sim.schedule.verify import verify
 from sim.symmetry.classes import colours, kernels, run
 from sim.symmetry.classes.listing import listed
 from sim.symmetry.classes.run import simulate_kinds
-from terminal.shared.facts import facts
-from tests.sim.written_out import is_written_out
 
 SIZE = 10_000_000
 TREE = "allreduce.double_binary_tree"
-MACHINES = (
-    *("switch:ranks=24", "switch:ranks=13,overhead=0.3us,gamma=0.01ns", "ring:ranks=9,directions=1", "torus:dims=4x4"),
-    *("nodes:nodes=4,gpus=4", "dual_socket_pcie", "fat_tree:oversubscription=3,pods=2", "dgx1v", "dgx_h100:hosts=2"),
-)
 
 
 def read(name, n, root=0, steps=None):
@@ -60,36 +48,6 @@ def apart(trace, whole, schedule):
 def at_once(monkeypatch):
     """Kinds are tried however few they are."""
     monkeypatch.setattr(colours, "FEW", 0)
-
-
-@settings(max_examples=60)
-@given(st.data())
-def test_moments_are_those_of_the_run_that_is_written_out(data):
-    name, machine = data.draw(st.sampled_from(sorted(ALGORITHMS))), data.draw(st.sampled_from(MACHINES))
-    topology, few = build(machine), data.draw(st.sampled_from((0, 1 << 10)))
-    n = data.draw(st.integers(2, topology.n))
-    root = data.draw(st.integers(0, n - 1)) if ALGORITHMS[name].collective.rooted else 0
-    try:
-        found, schedule = read(name, n, root)
-    except InputError:
-        return  # a number of ranks it cannot do
-    if found is None or schedule.switches:
-        return
-    listing, verdict = found
-    assert verdict.verdict == verify(schedule).verdict == "ok"
-    assert (listing.transfers, listing.messages, listing.steps) == (
-        schedule.transfers,
-        schedule.messages,
-        schedule.steps,
-    )
-    size = SIZE if ALGORITHMS[name].collective.sized else 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(colours, "FEW", few)
-        trace = simulate_kinds(topology, listing, verdict, size)
-    whole = simulate(topology, schedule, size)
-    assert trace.simulated <= schedule.messages
-    assert apart(trace, whole, schedule) < 1e-12
-    np.testing.assert_allclose(trace.link_bytes, whole.link_bytes, rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -246,29 +204,6 @@ def test_variants_differ_in_what_their_ranks_and_links_are():
     with np.errstate(over="ignore"):
         kernels.tell_variants(pair, offsets, every[:, 3], every[:, 0], four, four, colour)
     assert len(np.unique(colour)) == len(every)
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """What is small is not written out either."""
-    monkeypatch.setattr(classes, "FEW", 0)
-    monkeypatch.setattr(classes, "WRITTEN", 0)
-
-
-@pytest.mark.parametrize(("name", "root"), [(TREE, 0), ("broadcast.binomial", 3), ("reduce.double_binary_tree", 5)])
-def test_an_outcome_is_that_of_the_run_that_is_written_out(small, name, root):
-    entry, topology = ALGORITHMS[name], build("nodes:nodes=4,gpus=4")
-    work = registered(entry, 16, root=root, topology=topology)
-    outcome, whole = execute(topology, work, SIZE, written=0), execute(topology, work, SIZE)
-    assert (outcome.strategy, whole.strategy) == ("classes", "written")
-    is_written_out(outcome.timing, whole)
-    own, written = facts(outcome), facts(whole)
-    assert own.pop("classes") <= written.pop("classes")
-    assert own.pop("instants") > 0 < written.pop("instants")
-    assert own.keys() == written.keys()
-    for key in own.keys() - {"bottleneck"}:
-        number = isinstance(own[key], float)
-        assert own[key] == (pytest.approx(written[key], rel=1e-12) if number else written[key])
 
 
 def test_a_tree_of_32_767_takes_memory_of_its_pairs_and_not_of_its_messages():

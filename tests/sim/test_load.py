@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -24,7 +24,6 @@ def test_a_ring_on_a_switch_keeps_every_link_full_but_for_the_latencies():
     assert share == pytest.approx(1 - 14 * 2e-6 / trace.time)
 
 
-@settings(max_examples=30)
 @given(
     st.sampled_from(["allreduce.ring", "alltoall.linear", "allreduce.rabenseifner", "broadcast.binomial"]),
     st.sampled_from(["ring:ranks=8", "nodes:nodes=2,gpus=4", "dgx1v"]),

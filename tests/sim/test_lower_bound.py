@@ -6,7 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.collectives import COLLECTIVES
@@ -15,6 +15,7 @@ from sim.schedule import NOTHING, Promise
 from sim.topology import Device, Link, Topology
 from sim.trace.metrics import cut, distinct, least_sent, lower_bound
 from sim.trace.metrics import groupings as partitions
+from tests.tables import each_row
 
 
 def groupings(topology, devices):
@@ -160,7 +161,6 @@ def promises(draw, n):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
 @given(st.data(), machines(), st.booleans())
 def test_the_bound_is_the_strongest_of_its_arguments(data, topology, in_switch):
     devices = [*topology.ranks]
@@ -275,7 +275,7 @@ def test_what_must_enter_many_groups_is_counted_for_each(slow):
     assert lower_bound(machine, stays, np.full(1, 1e9), np.arange(70)) == 0
 
 
-@pytest.mark.parametrize("most", [4000, 1 << 20])
-@pytest.mark.parametrize("numbers", [[], [0], [1, 0, 1], [3999, 7, 8, 7]])
+@each_row("most", [4000, 1 << 20])
+@each_row("numbers", [[], [0], [1, 0, 1], [3999, 7, 8, 7]])
 def test_numbers_are_told_apart_by_a_table_or_by_sorting(numbers, most):
     assert distinct(np.array(numbers, np.int64), most).tolist() == sorted({*numbers})

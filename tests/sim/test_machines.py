@@ -13,6 +13,7 @@ from sim.errors import InputError
 from sim.formats import read_topology_file
 from sim.machines import MACHINES, build
 from sim.topology.path_classes import pair_classes
+from tests.tables import each_row
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 EVERY = list(MACHINES)
@@ -39,14 +40,14 @@ def captured(number):
     return read_topology_file(path).pairs
 
 
-@pytest.mark.parametrize("name", EVERY)
+@each_row("name", EVERY)
 def test_every_machine_is_listed_with_a_summary_and_defaults(name):
     assert name in MACHINES
     assert len(MACHINES.summary(name)) > 20
     assert all(parameter.default is not None for parameter in MACHINES.parameters(name).values())
 
 
-@pytest.mark.parametrize("name", EVERY)
+@each_row("name", EVERY)
 def test_every_pair_of_ranks_has_a_route_that_hangs_together(name):
     machine = build(name)
     ranks = np.array(machine.ranks)
@@ -61,7 +62,7 @@ def test_every_pair_of_ranks_has_a_route_that_hangs_together(name):
         assert at == machine.devices[b].name
 
 
-@pytest.mark.parametrize("name", EVERY)
+@each_row("name", EVERY)
 def test_overhead_and_gamma_are_the_callers(name):
     assert (build(name).overhead, build(name).gamma) == (0.0, 0.0)
     machine = build(f"{name}:overhead=3us,gamma=1ps")
@@ -195,8 +196,8 @@ def test_without_p2p_everything_goes_through_the_senders_socket():
     assert machine.pairs["GPU0"]["GPU1"] == "PIX"
 
 
-@pytest.mark.parametrize("gpus", [1, 2, 3, 7])
-@pytest.mark.parametrize("switches", [1, 2, 3])
+@each_row("gpus", [1, 2, 3, 7])
+@each_row("switches", [1, 2, 3])
 def test_odd_numbers_of_gpus_find_their_places(gpus, switches):
     machine = build(f"dual_socket_pcie:gpus={gpus},switches_per_socket={switches},nics=0")
     classes = pair_classes(machine)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -14,7 +14,6 @@ from sim.trace import metrics
 MACHINES = ("switch:ranks=8", "ring:ranks=8", "nodes:nodes=2,gpus=4", "dgx1v", "torus:dims=2x4")
 
 
-@settings(max_examples=30)
 @given(
     st.sampled_from(["allreduce.ring", "alltoall.linear", "allgather.bruck", "broadcast.binomial"]),
     st.sampled_from(MACHINES),

@@ -6,8 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from sim.engine import simulate
@@ -15,6 +13,7 @@ from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file
 from sim.machines import build
 from sim.topology.path_classes import pair_classes
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data" / "nccl-topo-xml"
 FILES = sorted(DATA.glob("*.xml"))
@@ -49,7 +48,7 @@ def seen(file):
     return classes, len(root.findall("cpu"))
 
 
-@pytest.mark.parametrize("file", READ, ids=lambda file: file.stem)
+@each_row("file", READ)
 def test_every_published_file_has_the_devices_one_sees_in_it(file):
     machine = read_topology_file(file)
     classes, cpus = seen(file)
@@ -69,8 +68,8 @@ def test_a_template_without_classes_is_refused_with_the_reason():
         read_topology_file(file)
 
 
-@pytest.mark.parametrize(
-    ("start", "pairs"),
+@each_row(
+    "start, pairs",
     [
         (1, {"GPU0-GPU3": "PHB", "GPU0-GPU4": "SYS", "GPU0-NIC0": "PHB", "GPU4-NIC0": "SYS"}),
         (2, {"GPU0-GPU1": "PIX", "GPU0-NIC1": "PIX", "GPU1-GPU2": "SYS"}),
@@ -173,8 +172,8 @@ def test_what_is_assumed_is_told():
     assert "sys=" not in "; ".join(read_topology_file(file, sys="5GBps").assumed)
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
+@each_row(
+    "change, says",
     [
         (("<system", "<sistem"), "no topology known here|not well-formed"),
         (('<system version="1">', '<system version="1"><!DOCTYPE x []>'), "not well-formed|DOCTYPE"),
@@ -192,29 +191,6 @@ def test_broken_files_are_told_with_their_line(change, says):
     assert change[0] in EXAMPLE
     with pytest.raises(InputError, match=says):
         read_topology(EXAMPLE.replace(*change), "broken.xml")
-
-
-def read_or_told(text, name):
-    """Whether a text is a machine with ranks, or refused in one line."""
-    try:
-        return read_topology(text, name).n >= 1
-    except InputError as error:
-        return "\n" not in str(error)
-
-
-@settings(max_examples=60)
-@given(st.sampled_from(READ), st.floats(0, 1))
-def test_any_beginning_of_a_file_is_a_machine_or_a_sentence(file, share):
-    text = file.read_text(encoding="utf-8")
-    assert read_or_told(text[: int(len(text) * share)], file.name)
-
-
-@settings(max_examples=60)
-@given(st.sampled_from(READ), st.integers(0, 10**6), st.sampled_from(["", "9" * 30, "-1", "<", '"', "nan", "&x;"]))
-def test_any_damage_is_read_or_told(file, place, with_what):
-    text = file.read_text(encoding="utf-8")
-    place %= len(text)
-    assert read_or_told(text[:place] + with_what + text[place + 3 :], file.name)
 
 
 def rccl(*gpus, cpus="", gcn="906"):

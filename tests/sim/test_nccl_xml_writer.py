@@ -12,6 +12,7 @@ from sim.machines import build
 from sim.topology import Device, Topology, both_ways
 from sim.topology.path_classes import pair_classes
 from terminal import commands
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[1] / "data" / "nccl-topo-xml"
 
@@ -33,7 +34,7 @@ def gpu_classes(machine):
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     "spec",
     [
         "dgx1v", "dgx2", "dgx_a100", "dgx_h100", "dgx_b200", "a100_quad", "gh200_quad", "a100_pcie_pairs", "mi250x",
@@ -53,7 +54,7 @@ def test_a_machine_comes_back_as_it_was(spec):
     assert not back.forwarding
 
 
-@pytest.mark.parametrize("file", [file for file in sorted(DATA.glob("*.xml")) if not file.name.startswith("005")])
+@each_row("file", [file for file in sorted(DATA.glob("*.xml")) if not file.name.startswith("005")])
 def test_a_file_comes_back_as_it_was(file):
     machine = read_topology_file(file)
     back = again(machine)

@@ -10,6 +10,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.topology.routing import shortest_routes
 from tests.sim.test_machines import kinds, latency, narrowest, stations
+from tests.tables import each_row
 
 
 def test_a_torus_goes_the_shorter_way_round_one_dimension_after_the_other():
@@ -23,8 +24,8 @@ def test_a_torus_goes_the_shorter_way_round_one_dimension_after_the_other():
     assert len(stations(open_ended, "GPU0", "GPU19")) == 3 + 4
 
 
-@pytest.mark.parametrize("dims", ["2", "1x7", "2x2", "3x5", "4x4x2", "2x3x4"])
-@pytest.mark.parametrize("wrap", ["yes", "no"])
+@each_row("dims", ["2", "1x7", "2x2", "3x5", "4x4x2", "2x3x4"])
+@each_row("wrap", ["yes", "no"])
 def test_routes_of_a_torus_are_shortest(dims, wrap):
     machine = build(f"torus:dims={dims},wrap={wrap}")
     every = np.arange(machine.n, dtype=np.int32)

@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from sim.base.numbers import real, whole, with_unit
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 WHOLE = {
@@ -20,22 +19,22 @@ REAL = {"1.5": 1.5, ".5": 0.5, "5.": 5.0, "1e-6": 1e-6, "−2E+3": -2000.0, "1_0
 NOT_REAL = ("", ".", "e5", "1e", "1e5.5", "1e999", "nan", "-inf", "Infinity", "0x1p3", "1,5", "9" * 5000, "²", "1.2.3")
 
 
-@pytest.mark.parametrize("text", WHOLE)
+@each_row("text", WHOLE)
 def test_whole_numbers(text):
     assert whole(text) == WHOLE[text]
 
 
-@pytest.mark.parametrize("text", NOT_WHOLE)
+@each_row("text", NOT_WHOLE)
 def test_what_is_no_whole_number(text):
     assert whole(text) is None
 
 
-@pytest.mark.parametrize("text", REAL)
+@each_row("text", REAL)
 def test_real_numbers(text):
     assert real(text) == REAL[text]
 
 
-@pytest.mark.parametrize("text", NOT_REAL)
+@each_row("text", NOT_REAL)
 def test_what_is_no_finite_number(text):
     assert real(text) is None
 

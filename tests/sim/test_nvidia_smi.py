@@ -8,6 +8,7 @@ import pytest
 from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file
 from sim.topology.path_classes import describe, pair_classes
+from tests.tables import each_row
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 
@@ -84,7 +85,7 @@ def test_every_capture_is_in_one_of_the_two_tables():
     assert numbers == sorted([*SEEN, *REFUSED]) == list(range(1, 39))
 
 
-@pytest.mark.parametrize("number", SEEN)
+@each_row("number", SEEN)
 def test_a_capture_is_what_a_person_sees(number):
     gpus, nics, numa_nodes, pairs = SEEN[number]
     told = describe(read_topology_file(capture(number)))
@@ -95,7 +96,7 @@ def test_a_capture_is_what_a_person_sees(number):
     assert told["format"] == "nvidia_smi"
 
 
-@pytest.mark.parametrize("number", SEEN)
+@each_row("number", SEEN)
 def test_routes_have_the_captured_classes(number):
     machine = read_topology_file(capture(number))
     derived = pair_classes(machine)

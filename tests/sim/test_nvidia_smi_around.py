@@ -3,13 +3,11 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.formats import read_topology
-from tests.pasted import PREFIXES, numbered, prefixed, several_prefixes
-from tests.sample import sampled
+from tests.pasted import numbered, prefixed
+from tests.tables import each_row
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 READ = [path for path in sorted(CAPTURES.glob("*.txt")) if path.name[:3] not in ("009", "037")]
@@ -31,26 +29,13 @@ def same(text, path):
     assert machine.pairs == plain.pairs
 
 
-@pytest.mark.parametrize("prefix", sampled(PREFIXES, kind=lambda _: ""))
-@pytest.mark.parametrize("number", ["002", "006", "012"])
-def test_a_prefix_on_every_line_changes_nothing(number, prefix):
-    (path,) = CAPTURES.glob(f"{number}*")
-    same(prefixed(text_of(path), prefix), path)
-
-
-@settings(max_examples=60)
-@given(st.sampled_from(READ), several_prefixes())
-def test_any_known_prefixes_on_every_line_change_nothing(path, prefixes):
-    same(prefixed(text_of(path), *prefixes), path)
-
-
-@pytest.mark.parametrize("path", READ, ids=lambda path: path.name[:3])
+@each_row("path", READ)
 def test_numbered_lines_are_the_same_machine(path):
     same(numbered(text_of(path)), path)
 
 
-@pytest.mark.parametrize("prefix", ["~~ ", "worker-1 ", "run7 step3 ", "{x} ", "12% "])
-@pytest.mark.parametrize("number", ["005", "011", "021", "038"])
+@each_row("prefix", ["~~ ", "worker-1 ", "run7 step3 ", "{x} ", "12% "])
+@each_row("number", ["005", "011", "021", "038"])
 def test_a_prefix_of_a_kind_unknown_is_known_by_what_it_stands_before(number, prefix):
     (path,) = CAPTURES.glob(f"{number}*")
     same(prefixed(text_of(path), prefix), path)
@@ -66,10 +51,8 @@ def test_hosts_that_print_side_by_side_are_read_one_after_another():
     assert "2 tables: only the first one is read" in read(text).assumed
 
 
-@pytest.mark.parametrize(
-    "dash", ["\N{EN DASH}", "\N{MINUS SIGN}", "\N{EM DASH}", "\N{NON-BREAKING HYPHEN}", " \N{EN DASH} "]
-)
-@pytest.mark.parametrize("number", ["005", "011", "018", "030"])
+@each_row("dash", ["\N{EN DASH}", "\N{MINUS SIGN}", "\N{EM DASH}", "\N{NON-BREAKING HYPHEN}", " \N{EN DASH} "])
+@each_row("number", ["005", "011", "018", "030"])
 def test_cpu_lists_keep_their_numa_nodes_with_any_dash(number, dash):
     (path,) = CAPTURES.glob(f"{number}*")
     lines = text_of(path).splitlines()
@@ -92,7 +75,7 @@ def csv(text, quoted=True, separator=","):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("render", [
+@each_row("render", [
     page,
     lambda text: page(text).replace("<br>\n", "<br/>"),
     lambda text: "<pre><code>" + text + "</code></pre>",
@@ -103,8 +86,8 @@ def csv(text, quoted=True, separator=","):
     lambda text: text.replace("\x1b", "^["),
     lambda text: text.replace("\x1b[4m", "[4m").replace("\x1b[0m", "[0m"),
     lambda text: "\n".join("**" + line + "**" for line in text.splitlines()),
-], ids=["page", "one line", "pre", "table", "CSV", "unquoted", "semicolons", "caret", "bare", "bold"])  # fmt: skip
-@pytest.mark.parametrize("number", ["011", "013"])
+])  # fmt: skip
+@each_row("number", ["011", "013"])
 def test_pages_and_spreadsheets_show_the_same_machine(number, render):
     (path,) = CAPTURES.glob(f"{number}*")
     same(render(text_of(path).replace("\r\n", "\n")), path)
@@ -117,8 +100,8 @@ def wrapped(text, width):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("width", [72, 80, 90, 100, 110, 120, 132, 133, 140, 147, 150, 160])
-@pytest.mark.parametrize("trim", [False, True])
+@each_row("width", [72, 80, 90, 100, 110, 120, 132, 133, 140, 147, 150, 160])
+@each_row("trim", [False, True])
 def test_a_table_that_a_terminal_wrapped_is_read_or_refused_truly(width, trim):
     text = wrapped(text_of(LARGE).replace("\x1b[4m", "").replace("\x1b[0m", ""), width)
     if trim:
@@ -133,8 +116,8 @@ def test_a_table_that_a_terminal_wrapped_is_read_or_refused_truly(width, trim):
     assert (machine.devices, machine.links, machine.pairs) == (plain.devices, plain.links, plain.pairs)
 
 
-@pytest.mark.parametrize("width", range(68, 168, 3))
-@pytest.mark.parametrize("tabs", [False, True])
+@each_row("width", range(68, 168, 3))
+@each_row("tabs", [False, True])
 def test_a_table_cut_at_a_column_keeps_what_is_whole_and_tells_what_is_not(width, tabs):
     text = text_of(LARGE).replace("\x1b[4m", "").replace("\x1b[0m", "").partition("\n\n")[0]
     lines = text.splitlines() if tabs else text.expandtabs().splitlines()
@@ -171,8 +154,8 @@ def matrix(links, gpus=8):
     return "\t" + "\t".join(names) + "\n" + rows + "\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "links", "rate"),
+@each_row(
+    "words, links, rate",
     [
         ("8x NVIDIA B200", "NV18", 40.1),
         ("NVIDIA B300 SXM6 AC", "NV18", 40.1),
@@ -201,7 +184,7 @@ def test_a_gpu_the_text_names_sets_the_generation(words, links, rate):
         assert {round(x.bandwidth / x.lanes / 1e9, 3) for x in machine.links if x.kind == "NVL"} == {rate}
 
 
-@pytest.mark.parametrize(("words", "pcie"), [
+@each_row("words, pcie", [
     ("NVIDIA L40S", 24), ("GeForce RTX 4090", 24), ("GeForce RTX 5090", 48), ("RTX PRO 6000 Blackwell", 48),
     ("NVIDIA H100 PCIe", 48), ("Tesla K80", 12), ("Tesla T4", 12), ("NVIDIA A10G", 24), ("TITAN V", 12), ("", 24),
 ])  # fmt: skip

@@ -1,16 +1,16 @@
 """Matrices of `nvidia-smi topo -m` survive what they are pasted through, or are refused where they are broken."""
 
-import re
 from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.path_classes import describe, pair_classes
+from tests.tables import each_row
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 
@@ -32,7 +32,7 @@ def changed(old, new):
     return PLAIN.replace(old, new)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         pytest.param(PLAIN + "```\n", id="trailing fence"),
@@ -114,7 +114,7 @@ def test_numa_nodes_are_the_union_of_those_listed(first, second, nodes):
     assert describe(read(text))["numa_nodes"] == nodes
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         (changed("GPU1    SYS", "GPU1    NODE"), r"row GPU0, column GPU1 says SYS but row GPU1, column GPU0 says NODE"),
@@ -230,7 +230,6 @@ def affinity_first(rows):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(matrices())
 def test_every_layout_of_a_matrix_is_the_same_machine(matrix):
     names, cells, _, _ = matrix
@@ -243,7 +242,6 @@ def test_every_layout_of_a_matrix_is_the_same_machine(matrix):
         assert (machine.devices, machine.links, machine.pairs) == (plain.devices, plain.links, plain.pairs), layout
 
 
-@settings(max_examples=100)
 @given(matrices())
 def test_every_tree_is_rebuilt_with_its_classes(matrix):
     names, cells, _, _ = matrix
@@ -252,7 +250,6 @@ def test_every_tree_is_rebuilt_with_its_classes(matrix):
     assert {(a, b): derived[a][b] for a in names for b in names if a != b} == cells
 
 
-@settings(max_examples=60)
 @given(matrices(), st.data())
 def test_swapping_two_different_cells_of_a_row_is_noticed(matrix, data):
     rows = [list(row) for row in rows_of(matrix)]
@@ -264,53 +261,3 @@ def test_swapping_two_different_cells_of_a_row_is_noticed(matrix, data):
     rows[at][i], rows[at][j] = rows[at][j], rows[at][i]
     with pytest.raises(InputError):
         read(LAYOUTS["tabs"](rows))
-
-
-def mutilated(text, data):
-    """One thing done to a text that hands, editors and pipes do."""
-    tokens = re.split(r"(\s+)", text)
-    i, j = (data.draw(st.integers(0, len(tokens) - 1)) for _ in range(2))
-    match data.draw(st.sampled_from(("cut", "cut head", "drop", "swap", "glue", "repeat", "replace"))):
-        case "cut":
-            return text[: data.draw(st.integers(0, len(text)))]
-        case "cut head":
-            return text[data.draw(st.integers(0, len(text))) :]
-        case "drop":
-            return "".join(tokens[:i] + tokens[i + 1 :])
-        case "swap":
-            tokens[i], tokens[j] = tokens[j], tokens[i]
-            return "".join(tokens)
-        case "glue":
-            return "".join(tokens[:i] + [token for token in tokens[i : i + 9] if token.strip()] + tokens[i + 9 :])
-        case "repeat":
-            return "".join(tokens[:i] + tokens[min(i, j) : min(i, j) + 40] + tokens[i:])
-        case _:
-            tokens[i] = data.draw(
-                st.sampled_from(("X", "SYS", "NV99", "GPU0", "...", "N/A", "0-9999", "\x00", "９", "²", "-", "GPU"))
-            )
-            return "".join(tokens)
-
-
-@settings(max_examples=200)
-@given(st.sampled_from(sorted(CAPTURES.glob("*.txt"))), st.data())
-def test_a_mutilated_capture_is_read_or_refused_in_one_sentence(capture, data):
-    text = capture.read_bytes().decode()
-    for _ in range(data.draw(st.integers(1, 3))):
-        text = mutilated(text, data)
-    try:
-        pair_classes(read(text))
-    except InputError as refusal:
-        told = str(refusal)
-        assert (told.startswith("pasted"), "\n" in told, len(told) < 2000) == (True, False, True)
-
-
-@pytest.mark.slow
-@settings(max_examples=100)
-@given(st.text(max_size=200))
-def test_whatever_follows_a_table_it_is_read_or_refused(text):
-    try:
-        machine = read(f"{PLAIN}{text}")
-    except InputError as refusal:
-        assert str(refusal).startswith("pasted")  # noqa: PT017
-    else:
-        assert machine.pairs == read(PLAIN).pairs

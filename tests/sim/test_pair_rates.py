@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import cli
 from ops.measured.files import read_tables
@@ -13,6 +11,7 @@ from sim.errors import InputError
 from sim.formats import read_topology
 from sim.topology.pair_rates import beside, matrices
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 
 CAPTURES = Path(__file__).parents[1] / "data" / "nvidia-smi-topo"
 
@@ -80,8 +79,8 @@ def test_a_matrix_pasted_with_the_table_sets_the_rates_of_its_classes(text):
     assert machine.pairs == read_topology(PAIRS, "it").pairs
 
 
-@pytest.mark.parametrize(
-    ("matrix", "near"),
+@each_row(
+    "matrix, near",
     [
         (cuda(grid(270, 20)), 270),
         (cuda(grid(270, 20), "Unidirectional P2P=Enabled Bandwidth Matrix (GB/s)"), 270),
@@ -145,16 +144,6 @@ def test_a_second_text_must_be_a_matrix():
     assert matrices(beside(PAIRS, FULL, "it"))
     with pytest.raises(InputError, match=r"p2p\.txt holds no matrix of rates between GPUs: give the output of p2pBand"):
         beside(PAIRS, "hello", "p2p.txt")
-
-
-@settings(max_examples=60)
-@given(st.integers(0, len(FULL)), st.integers(0, len(FULL)), st.sampled_from(["", "x", "N/A", "-1", "\n", "1e999"]))
-def test_a_mutilated_matrix_is_read_or_refused_in_one_sentence(start, end, word):
-    start, end = sorted((start, end))
-    try:
-        read_topology(f"{PAIRS}\n\n{FULL[:start]}{word}{FULL[end:]}", "pasted")
-    except InputError as refusal:
-        assert (str(refusal).startswith("pasted"), "\n" in str(refusal)) == (True, False)  # noqa: PT017
 
 
 def test_the_terminal_takes_a_matrix_beside_a_capture(tmp_path, capsys):

@@ -22,6 +22,7 @@ from sim.parameters import (
     spread,
 )
 from sim.units import Bandwidth, Size, Time
+from tests.tables import each_row
 
 
 def machine(
@@ -98,7 +99,7 @@ def test_parameters_are_there_where_wrappers_get_no_annotations():
     assert asked.returncode == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name, text, value",
     [
         ("ranks", "64", 64),
@@ -117,7 +118,7 @@ def test_a_text_becomes_a_value_of_its_kind(name, text, value):
     assert bind(machine, {name: text}, "box", skip=("name",)) == {name: value}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name, text, told",
     [
         ("ranks", "1", r"box: ranks=1 is outside 2\.\.64: choose one inside"),

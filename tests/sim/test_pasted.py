@@ -3,22 +3,23 @@
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sim.base.pasted import pasted_lines
 from tests.pasted import PREFIXES, numbered, prefixed
+from tests.tables import each_row
 
 BODIES = ("8  2  float  sum  -1", "GPU0   X   NV12", "size  count  type", "Rank  0 Group  0", "X    = Self")
 
 
-@pytest.mark.parametrize("prefix", [*PREFIXES, "7:10:11:12 "])
+@each_row("prefix", [*PREFIXES, "7:10:11:12 "])
 def test_a_prefix_goes_and_the_line_stays(prefix):
     text = prefixed("\n".join(BODIES), prefix)
     assert [line.text.strip() for line in pasted_lines(text)] == list(BODIES)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line", ["NIC0: mlx5_0", "GPU0  X", "0000:c5:00.0 XGMI", "GPU[0]\t\t: (Topology) Numa Node: 0",
              "| 0-15 | 3 | GPU0 |",
              "GPU0 | X | NV12", "mlx5_0 | PIX | SYS", "-1 5 6", "0-15,32-47 0 GPU0", "8388608 2097152 float"]
@@ -57,7 +58,7 @@ def test_pages_and_word_processors_are_read_as_what_they_show():
 TABLE = "GPU0\tX\tNV12\n\nGPU1\tNV12\t X\n# 8 (B)\t0.5"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "written",
     [
         json.dumps(TABLE), json.dumps({"rc": 0, "stdout": TABLE}), json.dumps({"stdout": TABLE}, indent=1), repr(TABLE),
@@ -86,7 +87,6 @@ def test_quotes_of_words_are_no_strings(line):
     assert pasted_lines(line)[0].text == line
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=200))
 @example('"' + "\\" * 5001)
 @example("{" * 5000 + "}")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
@@ -14,6 +14,7 @@ from ops.plan.plan_file import from_yaml, to_yaml
 from sim.errors import InputError
 from sim.machines import build
 from sim.placement import in_one_line, placed, placement_of
+from tests.tables import each_row
 
 TWO = "dgx_a100:hosts=2"
 
@@ -27,8 +28,8 @@ def gpus(*places: str) -> list[str]:
     return [f"H{host}.GPU{gpu}" for host, gpu in places]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each_row(
+    "text, expected",
     [
         ("per_host=2", ["00", "01", "10", "11"]),
         ("per_host=2,order=cyclic", ["00", "10", "01", "11"]),
@@ -57,8 +58,8 @@ def test_gpus_are_named_in_many_ways(text, expected):
     assert names(text) == gpus(*expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
+@each_row(
+    "text, why",
     [
         ("per_host=9", "per_host=9, where dgx_a100:hosts=2 has 8 GPUs on a host: choose from 1 to 8"),
         ("per_host=0", "choose from 1 to 8"),
@@ -92,7 +93,6 @@ def test_what_cannot_be_placed_is_one_sentence(text, why):
     assert "\n" not in str(refused.value)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 7)), min_size=2, unique=True), st.randoms())
 def test_a_rank_file_and_the_line_it_becomes_place_alike(spots, random):
     lines = [f"rank {rank}=H{host} slot={gpu}" for rank, (host, gpu) in enumerate(spots)]

@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -32,7 +32,6 @@ def turned(before):
     return [[later for later, each in enumerate(before) if i in each] for i in range(len(before))]
 
 
-@settings(max_examples=200)
 @given(schedules(), st.data())
 def test_a_transfer_waits_for_those_whose_places_it_shares_and_for_its_program_order(schedule, data):
     before = awaited(schedule)
@@ -61,7 +60,6 @@ def test_many_that_wait_for_many_find_room():
     assert rows(derive(schedule)) == [[*range(30, 60)]] * 30 + [[]] * 30
 
 
-@settings(max_examples=60)
 @given(schedules(), st.data())
 def test_in_lockstep_every_step_waits_for_the_mark_behind_the_one_before(schedule, data):
     marks = max(0, schedule.steps - 1)
@@ -77,7 +75,6 @@ def test_in_lockstep_every_step_waits_for_the_mark_behind_the_one_before(schedul
     assert rows(gated(waits, [np.array(sorted(those), np.int64) for those in held])) == turned(before)
 
 
-@settings(max_examples=400)
 @given(schedules(), st.booleans(), st.booleans())
 def test_a_proof_says_what_a_literal_replay_says(schedule, exact, by_kernel):
     exact |= schedule.promise.union
@@ -95,7 +92,6 @@ def test_a_proof_says_what_a_literal_replay_says(schedule, exact, by_kernel):
         assert verdict.step == (-1 if spoilt is None else schedule.step_of[schedule.transfer_of[spoilt]])
 
 
-@settings(max_examples=100)
 @given(schedules())
 def test_every_move_carries_and_leaves_behind_what_a_literal_replay_says(schedule):
     end, proof = carried_out(schedule, exact=True), prove(schedule, contributors=True)

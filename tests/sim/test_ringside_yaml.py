@@ -4,8 +4,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from ops import ALGORITHMS
 from sim.engine import simulate
@@ -14,7 +13,8 @@ from sim.formats import read_topology, write_topology
 from sim.machines import MACHINES, build
 from sim.topology import Device, Link, Topology
 from sim.topology.routing.tables import tabled
-from tests.sim.machines import machine_or_message, same_routes, topologies
+from tests.sim.machines import same_routes, topologies
+from tests.tables import each_row
 
 HEAD = "ringside: 1\n"
 TWO = HEAD + "devices: [{name: GPU, count: 2, kind: GPU}]\n"
@@ -124,14 +124,13 @@ def test_hosts_are_copies_joined_by_their_nics():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [*MACHINES, "ring:ranks=2", "ring:ranks=5,directions=1", "dgx_a100:hosts=2"])
+@each_row("spec", [*MACHINES, "ring:ranks=2", "ring:ranks=5,directions=1", "dgx_a100:hosts=2"])
 def test_every_machine_reads_back_as_it_was_written(spec):
     machine = build(spec)
     assert same(read(write_topology(machine, "ringside_yaml")), machine)
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
 @given(topologies())
 def test_any_machine_reads_back_as_it_was_written(topology):
     gpus = tuple(i for i, device in enumerate(topology.devices) if device.kind == "GPU")
@@ -153,7 +152,7 @@ def test_what_yaml_cannot_say_is_not_written():
 LINK = "{from: GPU0, to: GPU1, bandwidth: 1GBps, latency: 0}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ("devices: []\nlinks: []\n", "f.yml is YAML without its first line: write `ringside: 1` at the top"),
@@ -204,15 +203,6 @@ LINK = "{from: GPU0, to: GPU1, bandwidth: 1GBps, latency: 0}"
 def test_what_is_wrong_is_told_with_its_line_and_the_mend(text, message):
     with pytest.raises(InputError, match=message):
         read(text)
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(st.data())
-def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
-    text = write_topology(build("nodes:nodes=2,gpus=2,nics=2"), "ringside_yaml")
-    cut = text[: data.draw(st.integers(0, len(text)))]
-    assert machine_or_message(read, cut, "f.yml")
 
 
 @pytest.mark.slow

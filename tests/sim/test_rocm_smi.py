@@ -11,6 +11,7 @@ from sim.formats import read_topology, read_topology_file
 from sim.machines import build
 from sim.topology.path_classes import describe, pair_classes
 from sim.topology.routing import shortest_routes
+from tests.tables import each_row
 
 MI300X = Path(__file__).parents[1] / "data" / "rocm-smi-topo" / "001-mi300x-8x.txt"
 
@@ -120,8 +121,8 @@ def test_a_paste_that_ends_early_is_read_as_far_as_it_tells():
     assert read_topology(half, "it").n == 8, "the other rows and the weights tell it"
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
+@each_row(
+    "text, told",
     [
         (output(4, None, hops=lambda i, j: 1), "nothing says how GPU0 and GPU1 are joined"),
         (output(4, lambda i, j: "XGMI").replace("GPU2   XGMI", "GPU2   "), "row GPU2 has 3 entries for 4 GPUs"),

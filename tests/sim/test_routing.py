@@ -6,13 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.machines import build
 from sim.topology import Device, Link, Routes, Topology, both_ways
 from sim.topology.routing import LENGTH, chain, merge, pack, shortest_routes
+from tests.tables import each_row
 
 KINDS = ("GPU", "GPU", "GPU", "NVS", "PCI", "CPU", "NIC", "NET")
 
@@ -79,7 +80,6 @@ def one(topology, router, src, dst):
     return links.tolist()
 
 
-@settings(max_examples=150)
 @given(small_machines())
 def test_a_route_is_a_shortest_path_and_the_widest_of_those(topology):
     router = shortest_routes(topology)
@@ -106,7 +106,6 @@ def test_a_relay_goes_on_over_a_half_duplex_wire_whichever_way_it_is_written():
     assert one(machine, shortest_routes(machine), 1, 2) == [0, 1]
 
 
-@settings(max_examples=60)
 @given(small_machines(), st.randoms(use_true_random=False))
 def test_a_route_is_the_same_whatever_else_is_asked_for(topology, random):
     n = len(topology.devices)
@@ -197,7 +196,7 @@ CLOSED = (
 )
 
 
-@pytest.mark.parametrize("spec", CLOSED)
+@each_row("spec", CLOSED)
 def test_closed_forms_are_the_shortest_routes(spec):
     machine = build(spec)
     n = len(machine.devices)

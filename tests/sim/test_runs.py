@@ -5,7 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -15,6 +15,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.schedule import Step, copy, unroll
 from sim.schedule.runs import StepRun, few, many, runs_of
+from tests.tables import each_row
 
 COLUMNS = ("op", "src", "dst", "channel", "moves", "from_slot", "to_slot", "step_start")
 
@@ -35,7 +36,6 @@ def steps(draw):
     return shared, [Step(each.op, *(column.copy() for column in each[1:])) for each in shared]
 
 
-@settings(max_examples=200)
 @given(steps(), st.integers(0, 2))
 def test_runs_follow_each_other_and_their_first_transfers_stand_for_all(both, more):
     shared, _ = both
@@ -50,7 +50,6 @@ def test_runs_follow_each_other_and_their_first_transfers_stand_for_all(both, mo
     assert moved.size == 0 or not np.shares_memory(moved, first)
 
 
-@settings(max_examples=100)
 @given(steps())
 def test_a_schedule_is_the_same_whether_or_not_steps_share_their_ends(both):
     one, other = (unroll(iter(each), name="mine", n=5, promise=None) for each in both)
@@ -59,8 +58,8 @@ def test_a_schedule_is_the_same_whether_or_not_steps_share_their_ends(both):
     assert one.messages == other.messages
 
 
-@pytest.mark.parametrize("name", ["allreduce.ring", "allgather.ring", "allreduce.hierarchical_2d", "alltoall.linear"])
-@pytest.mark.parametrize("machine", ["switch:ranks=8", "nodes:nodes=2,gpus=4"])
+@each_row("name", ["allreduce.ring", "allgather.ring", "allreduce.hierarchical_2d", "alltoall.linear"])
+@each_row("machine", ["switch:ranks=8", "nodes:nodes=2,gpus=4"])
 def test_a_run_takes_the_same_time_whether_or_not_runs_are_known(name, machine):
     schedule = ALGORITHMS[name].schedule(8)
     plain = replace(schedule)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -17,8 +17,8 @@ from sim.machines import MACHINES, build
 from sim.topology.path_classes import describe
 from sim.trace import metrics
 from sim.units import LARGEST_BANDWIDTH
-from tests.sim.machines import machine_or_message
 from tests.sim.simgrid import TIMES
+from tests.tables import each_row
 
 PLATFORMS = Path(__file__).parents[1] / "data" / "simgrid-xml"
 ANSWERS = json.loads((PLATFORMS / "routes.json").read_text())
@@ -36,7 +36,7 @@ def route(topology, src, dst):
     return [i for i in links if topology.links[i].latency or topology.links[i].bandwidth < LARGEST_BANDWIDTH]
 
 
-@pytest.mark.parametrize("file", ANSWERS)
+@each_row("file", ANSWERS)
 def test_every_route_is_the_one_simgrid_takes(file):
     topology = read_topology_file(PLATFORMS / file)
     answer = ANSWERS[file]
@@ -61,7 +61,7 @@ def test_every_route_is_the_one_simgrid_takes(file):
         assert len(set(same.values())) == len(same), "two links of SimGrid's are one here"
 
 
-@pytest.mark.parametrize("file", ANSWERS)
+@each_row("file", ANSWERS)
 def test_every_route_is_a_connected_way(file):
     topology = read_topology_file(PLATFORMS / file)
     for pair, theirs in ANSWERS[file]["routes"].items():
@@ -87,7 +87,7 @@ SEEN = {
 }
 
 
-@pytest.mark.parametrize("file", SEEN)
+@each_row("file", SEEN)
 def test_hosts_switches_and_links_are_those_a_person_sees(file):
     topology = read_topology_file(PLATFORMS / file)
     hosts, others, links = SEEN[file]
@@ -126,7 +126,7 @@ def test_a_fat_pipe_holds_back_each_message_alone():
     assert simulate(cluster, everyone, size=6e9).time == pytest.approx(5 + 23e-6)
 
 
-@pytest.mark.parametrize("file", ANSWERS)
+@each_row("file", ANSWERS)
 def test_an_allreduce_is_proved_and_not_faster_than_its_bound(file):
     topology = read_topology_file(PLATFORMS / file)
     n = 4 if "fatpipe" in file and "small" in file else topology.n
@@ -189,16 +189,14 @@ def handwritten(case):
     return f"{head}{OWN['node2'].format(nodes=clusters, uplinks=uplinks, routes=routes)}</platform>"
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in WRITTEN if handwritten(case)], ids=lambda case: f"{case.name}-{case.ranks}"
-)
+@each_row("case", [case for case in WRITTEN if handwritten(case)])
 def test_a_platform_gives_simgrids_times(case):
     trace = simulate(read(handwritten(case)), case.schedule(), **case.load())
     assert trace.time == pytest.approx(case.seconds, rel=1e-9)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", WRITTEN, ids=lambda case: f"{case.name}-{case.ranks}")
+@each_row("case", WRITTEN)
 def test_a_machine_written_and_read_gives_simgrids_times(case):
     back = read(write_topology(case.machine(), "simgrid_xml"))
     trace = simulate(back, case.schedule(), **case.load())
@@ -206,7 +204,7 @@ def test_a_machine_written_and_read_gives_simgrids_times(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [*MACHINES, "dgx_a100:hosts=2", "ring:ranks=5,directions=1,overhead=1us,gamma=1e-11"])
+@each_row("spec", [*MACHINES, "dgx_a100:hosts=2", "ring:ranks=5,directions=1,overhead=1us,gamma=1e-11"])
 def test_any_machine_written_and_read_has_the_same_routes_between_ranks(spec):
     machine = build(spec)
     back = read(write_topology(machine, "simgrid_xml"))
@@ -232,7 +230,7 @@ CLUSTER = '<cluster id="c" prefix="h" suffix="" radical="0-{}" speed="1f" bw="1G
 DEPLOYMENT = "p.xml, line 1: a deployment file of SimGrid, which says what runs on which host: give the platform file"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ('<platform version="4.1"></platform>', "p.xml, line 1: 0 outermost zones instead of one"),
@@ -305,7 +303,6 @@ def wild_platforms(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
 @given(wild_platforms())
 def test_any_routes_become_connected_ways_over_just_those_links(drawn):
     text, ways = drawn
@@ -326,11 +323,3 @@ def test_version_3_calls_zones_as_and_means_the_same():
     old = new.replace('version="4.1"', 'version="3"').replace("zoneRoute", "ASroute")
     old = old.replace("<zone ", "<AS ").replace("</zone>", "</AS>").replace("speed=", "power=")
     assert read(old).links == read(new).links
-
-
-@settings(max_examples=200)
-@given(st.data())
-def test_a_file_cut_anywhere_is_a_machine_or_a_message(data):
-    text = (PLATFORMS / data.draw(st.sampled_from(["own-bypass.xml", "griffon.xml", "own-dragonfly.xml"]))).read_text()
-    cut = text[: data.draw(st.integers(0, len(text)))]
-    assert machine_or_message(read, cut, "p.xml")

@@ -7,6 +7,7 @@ from sim.base.size import SETTING, USUAL, allowing, max_devices
 from sim.errors import InputError
 from sim.formats import read_topology
 from sim.machines import build
+from tests.tables import each_row
 
 TOO_LARGE = {
     "switch": "switch:ranks=32768",
@@ -20,7 +21,7 @@ TOO_LARGE = {
 }
 
 
-@pytest.mark.parametrize("spec", TOO_LARGE.values(), ids=TOO_LARGE)
+@each_row("spec", TOO_LARGE.values())
 def test_a_machine_too_large_is_refused_with_both_numbers(spec):
     with pytest.raises(InputError, match=r"[\d,]+ (devices|links) are more than (32,768|262,144): choose fewer"):
         build(spec)

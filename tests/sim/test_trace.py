@@ -1,11 +1,11 @@
 """Traces: what a view may rely on."""
 
 from dataclasses import fields
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -14,6 +14,7 @@ from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.schedule.dependencies import waits
 from sim.trace import from_json, metrics
+from tests.tables import each_row
 
 
 def run(name="allreduce.ring", machine="nodes:nodes=2,gpus=4", n=8, size=1 << 20, **options):
@@ -42,7 +43,6 @@ def test_a_cut_trace_is_refused(cut):
         from_json(run().to_json()[:cut])
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 111), st.lists(st.floats(0, 1), min_size=2, max_size=20))
 def test_what_is_delivered_only_grows_from_nothing_to_everything(i, shares):
     trace = run()
@@ -85,9 +85,11 @@ def test_bandwidths_are_those_of_nccl_tests():
 
 
 @pytest.mark.slow
-@pytest.mark.turns("machine")
-@pytest.mark.parametrize("name", sorted(ALGORITHMS))
-@pytest.mark.parametrize("machine", ["switch:ranks=8", "ring:ranks=8", "nodes:nodes=2,gpus=4,nics=2", "dgx1v"])
+@each_row(
+    "name, machine",
+    product(ALGORITHMS, ("switch:ranks=8", "ring:ranks=8", "nodes:nodes=2,gpus=4,nics=2", "dgx1v")),
+    over=["machine"],
+)
 def test_nothing_is_faster_than_the_lower_bound(name, machine):
     topology, algorithm = build(machine), ALGORITHMS[name]
     if algorithm.refuse(8, **{k: p.default for k, p in algorithm.params.items()}):

@@ -16,6 +16,7 @@ from sim.units import (
     parse_size,
     parse_time,
 )
+from tests.tables import each_row
 
 DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -34,7 +35,7 @@ def test_a_size_is_read_exactly_or_refused(digits, places, unit):
             parse_size(f"{text}{unit[0]}B")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, meant",
     [
         ("25GBps", 25e9),
@@ -58,10 +59,8 @@ def test_a_time_is_read_in_seconds(text, meant):
     assert parse_time(text) == pytest.approx(meant, rel=1e-15)
 
 
-@pytest.mark.parametrize("parse", PARSERS)
-@pytest.mark.parametrize(
-    "text", ["", " ", "x", "1..2", "1 2", "--1", "nan", "inf", "-inf", "1e999", "1" * 65, "0x10", "1;2"]
-)
+@each_row("parse", PARSERS)
+@each_row("text", ["", " ", "x", "1..2", "1 2", "--1", "nan", "inf", "-inf", "1e999", "1" * 65, "0x10", "1;2"])
 def test_what_is_no_number_is_refused_with_an_example(parse, text):
     with pytest.raises(InputError, match=r"the thing .* write it like"):
         parse(text, "the thing")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -118,7 +118,6 @@ def test_a_custom_schedule_is_unchecked():
     assert (verdict.verdict, verdict.step, verdict.rank, verdict.slot) == ("unchecked", -1, -1, -1)
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 9), st.data())
 def test_exact_sets_and_fingerprints_agree_on_right_and_on_broken_schedules(name, n, data):
     algorithm = ALGORITHMS[name]

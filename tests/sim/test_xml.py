@@ -4,6 +4,7 @@ import pytest
 
 from sim.base.xml import DEEPEST, parse_xml
 from sim.errors import InputError
+from tests.tables import each_row
 
 
 def test_every_element_knows_its_line_its_attributes_and_its_text():
@@ -13,8 +14,8 @@ def test_every_element_knows_its_line_its_attributes_and_its_text():
     assert root.text.split() == ["one", "two"]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
+@each_row(
+    "before, after",
     [
         ("```xml\n", "\n```\n"),
         ("$ cat it.xml\n", "\n$ exit"),
@@ -23,7 +24,7 @@ def test_every_element_knows_its_line_its_attributes_and_its_text():
         ("", "\n> \n"),
     ],
 )
-@pytest.mark.parametrize("head", ["", '<?xml version="1.0" encoding="UTF-8"?>\n', "<!-- by hand -->\n"])
+@each_row("head", ["", '<?xml version="1.0" encoding="UTF-8"?>\n', "<!-- by hand -->\n"])
 def test_what_stands_around_a_document_does_no_harm(before, after, head):
     """A line of its own behind the last end of an element, or before the first thing in angle brackets."""
     root = parse_xml(before + head + '<a x="1">\n  <b/>\n</a>' + after, "t")

@@ -1,13 +1,12 @@
 """YAML from anywhere: texts with their lines, or refused with one."""
 
-import contextlib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.base.yaml import DEEPEST, parse_yaml, quote
 from sim.errors import InputError
+from tests.tables import each_row
 
 
 def plain(node):
@@ -33,7 +32,7 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, message",
     [
         ("", "f holds no values: give the whole file"),
@@ -75,9 +74,3 @@ def test_a_quoted_text_reads_back_as_itself(text):
     # as a key, too: YAML wants those below 1,024 characters, of which a quoted one may need ten
     key = "other " + text  # no key stands twice
     assert parse_yaml(f"{{k: {quote(text)}, {quote(key)}: v}}", "f").value["k"].value == text
-
-
-@given(st.text(alphabet="a:-[]{}&*!|>'\"%@`#, \n~0?", max_size=60))
-def test_any_text_is_read_or_refused(text):
-    with contextlib.suppress(InputError):
-        plain(parse_yaml(text, "f"))

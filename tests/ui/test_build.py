@@ -11,6 +11,7 @@ from ops.ladder import TASKS, ladder
 from ops.plan import Plan
 from ops.sketch import Sketch, columns_of, written, written_columns
 from sim.errors import InputError
+from tests.tables import each_row
 from ui.build.cables import cables
 from ui.build.payload import board
 from ui.learning.ticked import meant, ticked
@@ -89,8 +90,8 @@ def test_cables_join_ranks_and_the_switches_they_meet_at():
     assert [len(way) for way in between["ways"]] == [4, 4]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
+@each_row(
+    "words, message",
     [
         ({"task": "none"}, "no task is called 'none'"),
         ({"steps": "0>1"}, "the link's steps, column 1: '0>1' is no move"),

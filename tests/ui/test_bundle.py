@@ -7,6 +7,7 @@ import pytest
 
 from package.bundle import bundle
 from tests.js.test_js import node
+from tests.tables import each_row
 from ui.player.scripts import script
 
 MODULES = {
@@ -70,8 +71,8 @@ def test_modules_run_once_each_after_what_they_import():
     assert code.count("globalThis.effects = ") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
+@each_row(
+    "text, says",
     [
         ("const a = 1;\nexport let x = a;", "main.js, line 2: only what stays as it is can be exported"),
         ("export var x;", "only what stays as it is can be exported"),

@@ -24,6 +24,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.trace import from_json
 from sim.units import MiB
+from tests.tables import each_row
 from ui.drawing import figure_holdings
 from ui.drawing.figures import DARK, LIGHT
 from ui.drawing.frames import Film
@@ -161,8 +162,8 @@ def test_shots_that_cannot_be_are_refused(shot, says):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "machine", "n"),
+@each_row(
+    "name, machine, n",
     [
         ("barrier.dissemination", "switch:ranks=5", 5),
         ("allreduce.nvls", "dgx_h100", 8),
@@ -171,7 +172,7 @@ def test_shots_that_cannot_be_are_refused(shot, says):
         ("allgather.linear", "nodes:nodes=8,gpus=8", 64),
     ],
 )
-@pytest.mark.parametrize("view", sorted(DRAWINGS))
+@each_row("view", sorted(DRAWINGS))
 def test_any_run_can_be_drawn(name, machine, n, view):
     trace = run(name, machine, n, 0 if name.startswith("barrier") else n * MiB)
     assert len(render(trace, "png", replace(SMALL, view=view))) > 5000
@@ -217,7 +218,6 @@ def test_ranks_are_called_by_a_word_where_it_has_room_and_by_their_number_where_
     assert words or "0" in said
 
 
-@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted), st.integers(1, 16), st.integers(1, 16))
 def test_what_has_changed_since_an_instant_is_all_that_has(shares, places, slots):
     film, (since, t) = Film(HOSTS), (share * HOSTS.time for share in shares)

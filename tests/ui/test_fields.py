@@ -11,6 +11,7 @@ from sim.faults.kinds import FAULTS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.parameters import Parameter
+from tests.tables import each_row
 from tests.ui.test_page import players
 from ui.controls.parameter import human, usual
 from ui.text import catalogue, languages
@@ -33,7 +34,7 @@ def page(**words):
     return at
 
 
-@pytest.mark.parametrize("owner", OWNERS)
+@each_row("owner", OWNERS)
 def test_every_default_is_shown_in_its_unit_and_read_back(owner):
     for parameter in OWNERS[owner].values():
         shown = human(parameter, parameter.default)
@@ -43,8 +44,8 @@ def test_every_default_is_shown_in_its_unit_and_read_back(owner):
             assert parameter.parse(shown, owner) == parameter.parse(usual(parameter), owner) == parameter.default
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "shown"),
+@each_row(
+    "kind, value, shown",
     [
         ("time", 2.0, "2 s"),
         ("time", 1.5e-6, "1.5 µs"),
@@ -104,8 +105,8 @@ def test_what_cannot_be_read_is_refused_beside_its_field_and_the_value_before_st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "says"),
+@each_row(
+    "words, says",
     [
         ({"machine": "switch:ranks=8,bandwidth=-5GBps"}, "not above zero"),
         ({"machine": "switch:ranks=8,speed=3"}, "no parameter 'speed'"),

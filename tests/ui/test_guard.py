@@ -19,6 +19,7 @@ from streamlit.web.server.starlette.starlette_websocket import StarletteSessionC
 
 from sim.registry import AdditionError
 from terminal.dashboard import dashboard
+from tests.tables import each_row
 from tests.ui.asgi import messages_of
 from ui.server import guard
 from ui.server.application import OneSentence
@@ -157,7 +158,7 @@ def test_health_is_numbers_alone():
     assert {"visitors", "running", "waiting", "died", "memory_bytes"} <= set(said)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text, shown",
     [
         ("![x](http://evil.example/x.png)", "!\\[x\\](http\u200b://evil.example/x.png)"),

@@ -12,6 +12,7 @@ from ops.plan import Plan
 from ops.plan.notation import size_word
 from sim.errors import InputError
 from sim.units import fmt_size, parse_size
+from tests.tables import each_row
 from ui.charts.lab_charts import winner_map
 from ui.pages.lab import Question
 from ui.text import languages
@@ -129,8 +130,8 @@ def test_links_are_tried_when_asked():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "says"),
+@each_row(
+    "words, says",
     [
         ({"machines": "toaster"}, "no machine is called 'toaster'"),
         ({"machines": "switch:ranks=0"}, "ranks=0 is outside"),

@@ -8,6 +8,7 @@ from ops.plan.examples import example_captures
 from sim.formats import read_topology
 from sim.machines import MACHINES, build
 from sim.topology import Device, Topology, both_ways
+from tests.tables import each_row
 from ui.layout.lines import between
 from ui.layout.machine_layout import arrange
 
@@ -58,7 +59,7 @@ def inside(box, x, y):
     return box.x < x < box.x + box.width and box.y < y < box.y + box.height
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@each_row("spec", SPECS)
 def test_no_two_devices_of_a_machine_overlap(spec):
     check(build(spec))
 
@@ -78,8 +79,8 @@ def test_no_two_devices_of_any_capture_overlap():
     assert checked >= 30
 
 
-@pytest.mark.parametrize("dims", ["5x4", "4x4", "3x4x5", "2x3"])
-@pytest.mark.parametrize("wrap", ["yes", "no"])
+@each_row("dims", ["5x4", "4x4", "3x4x5", "2x3"])
+@each_row("wrap", ["yes", "no"])
 def test_neighbours_of_a_grid_stand_next_to_each_other(dims, wrap):
     topology = build(f"torus:dims={dims},wrap={wrap}")
     stage = arrange(topology)

@@ -9,7 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ops.plan import Plan
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_number, fmt_size, fmt_time
+from tests.tables import each_row
 from tests.ui.test_page import players
 from tests.ui.visited import state_of
 from ui.export.exports import Shot, played
@@ -44,7 +45,7 @@ def learn(**words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "number", "turn"), ASKED)
+@each_row("name, number, turn", ASKED)
 def test_every_question_has_one_right_answer_and_an_explanation(name, number, turn):
     step = step_of(name, number, turn)
     runs, ask = runs_of(step), step.ask
@@ -57,7 +58,8 @@ def test_every_question_has_one_right_answer_and_an_explanation(name, number, tu
         assert answer > 0
         assert not ask.grade(answer * 3, runs)
         assert not ask.grade(0.0, runs)
-    words = figures(runs) | dict(ask.facts(runs)) | {"answer": answer}
+    said = answer if isinstance(answer, str) else fmt_number(answer, ask.unit)  # as pages say it
+    words = figures(runs) | dict(ask.facts(runs)) | {"answer": said}
     for language, (key, own) in product(languages(), LESSONS[name].words().items()):
         if key.startswith(f"lesson.{name}.{number}"):
             assert "{" not in catalogue(language).get(key, own).format(**words)
@@ -67,7 +69,7 @@ def numbers(text):
     return set(re.findall(r"\d+(?:\.\d+)?", text))
 
 
-@pytest.mark.parametrize(("name", "number", "turn"), TURNS)
+@each_row("name, number, turn", TURNS)
 def test_figures_in_the_words_of_a_lesson_are_those_of_its_runs(name, number, turn):
     step = step_of(name, number, turn)
     runs = runs_of(step)
@@ -103,10 +105,9 @@ def test_before_an_answer_a_timeline_shows_its_beginning_and_nothing_of_what_is_
 
 
 @pytest.mark.slow
-@pytest.mark.turns("language")
-@pytest.mark.parametrize("language", languages())
-@pytest.mark.parametrize(("name", "number"), STEPS)
-def test_every_step_is_drawn(name, number, language):
+@each_row("step, language", product(STEPS, languages()), over=["language"])
+def test_every_step_is_drawn(step, language):
+    name, number = step
     at = learn(lesson=name, step=str(number), lang=language)
     assert not at.error
     texts = [element.value for element in at.markdown]

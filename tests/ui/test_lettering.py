@@ -4,11 +4,11 @@ import io
 
 import matplotlib as mpl
 import numpy as np
-import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import IdentityTransform
 
+from tests.tables import each_row
 from ui.drawing import lettering
 from ui.drawing.lettering import PARTS, Lettering
 
@@ -33,8 +33,8 @@ def lettered(figure: Figure) -> Lettering:
     return words
 
 
-@pytest.mark.parametrize(("text", "style"), NAMES)
-@pytest.mark.parametrize(("x", "y"), [(151, 80), (151.5, 80.5), (60.5, 130), (299, 199)])
+@each_row("text, style", NAMES)
+@each_row("x, y", [(151, 80), (151.5, 80.5), (60.5, 130), (299, 199)])
 def test_a_stamp_is_what_would_be_set_there(text, style, x, y):
     paints = {"fontsize": 9, "color": "#31333f"} | style
     plain, second = page()
@@ -46,8 +46,8 @@ def test_a_stamp_is_what_would_be_set_there(text, style, x, y):
     assert (pixels(first) != 255).any() == (x < 299 or "ha" in style)
 
 
-@pytest.mark.parametrize("side", ["left", "center", "right"])
-@pytest.mark.parametrize("size", [7.5, 11.5, 11.13])
+@each_row("side", ["left", "center", "right"])
+@each_row("size", [7.5, 11.5, 11.13])
 def test_a_line_of_stamped_parts_is_the_line_that_would_be_set(side, size):
     text, paints = (
         "Ring to rank 4-15,  which adds it: 2.204 ms $1 / 17.41",

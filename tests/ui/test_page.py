@@ -15,6 +15,7 @@ from sim.errors import InputError
 from sim.faults.kinds import FAULTS
 from sim.machines import build
 from sim.units import MiB, fmt_time
+from tests.tables import each_row
 from tests.ui.visited import state_of
 from ui.export.exports import EXPORTS, Shot
 from ui.plan.examples import EXAMPLES
@@ -48,7 +49,7 @@ def one_of_each():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_of_each())
+@each_row("name", one_of_each())
 def test_every_collective_is_drawn(name):
     at = page(algorithm=name, machine="switch:ranks=8", size="1MiB")
     assert not at.error, [e.value for e in at.error]
@@ -63,7 +64,7 @@ def test_every_example_capture_is_drawn(capture):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, example in EXAMPLES.items() if not example.asks])
+@each_row("name", [name for name, example in EXAMPLES.items() if not example.asks])
 def test_every_plan_is_drawn_and_its_link_brings_it_back(name):
     at = page()
     at.selectbox(key="examples").select(name).run()
@@ -232,7 +233,7 @@ def test_a_damaged_link_is_refused(words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", EXPORTS)
+@each_row("kind", EXPORTS)
 def test_every_kind_of_file_can_be_asked_for(kind):
     at = page(machine="switch:ranks=4", size="1MiB")
     at.selectbox(key="kind").select(kind).run()

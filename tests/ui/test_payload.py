@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -16,6 +16,7 @@ from sim.machines import build
 from sim.schedule import NOTHING
 from sim.trace.link_load import utilisation
 from sim.units import MiB
+from tests.tables import each_row
 from ui.drawing.frames import Film
 from ui.layout.captions import intervals, set_words
 from ui.player import payload as module
@@ -37,7 +38,7 @@ def run(name, machine, n, **options):
     return simulate(build(machine), ALGORITHMS[name].schedule(n), 1 << 22, history=True, **options)
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=lambda s: f"{s[0]}-{s[1]}")
+@each_row("plan", PLANS)
 def test_times_come_back_to_the_tick(plan):
     trace = run(*plan)
     _, columns = unpack(pack(trace))
@@ -48,7 +49,7 @@ def test_times_come_back_to_the_tick(plan):
     assert columns["sizes"][columns["size"]] == pytest.approx(trace.bytes)
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=lambda s: f"{s[0]}-{s[1]}")
+@each_row("plan", PLANS)
 def test_playing_the_rows_in_order_of_time_ends_with_what_was_promised(plan):
     trace = run(*plan)
     header, columns = unpack(pack(trace))
@@ -137,7 +138,6 @@ def test_half_a_million_messages_are_sent_and_so_many_routes_are_not(monkeypatch
     assert module.has_rows(run("allreduce.ring", "switch:ranks=8", 8))
 
 
-@settings(max_examples=25)
 @given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 9))
 def test_any_run_can_be_packed_and_says_a_sentence_per_step(name, n):
     algorithm = ALGORITHMS[name]
@@ -185,7 +185,7 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "before", "after"), WHOLE)
+@each_row("name, before, after", WHOLE)
 def test_the_first_and_the_last_sentence_are_true_of_the_collective(name, before, after):
     matches = [other for other in ALGORITHMS if other.split(".")[0] == name.split(".")[0]]
     algorithm = ALGORITHMS[name if name in ALGORITHMS else matches[0]]

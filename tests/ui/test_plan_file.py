@@ -12,10 +12,11 @@ from ops.plan import Plan
 from ops.plan.examples import example_captures
 from ops.plan.plan_file import from_yaml, is_plan, to_yaml
 from sim.errors import InputError
+from tests.tables import each_row
 from ui.plan.examples import EXAMPLES
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each_row("name", EXAMPLES)
 def test_every_plan_is_read_as_it_was_written(name):
     text = to_yaml(EXAMPLES[name].plan)
     assert is_plan(text)

@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from sim.errors import InputError
+from tests.tables import each_row
 from tests.ui.visited import state_of
 from ui.learn.asking import outcomes
 from ui.learning.predictions import (
@@ -49,7 +50,7 @@ def test_every_lesson_asks_something_again():
     assert all(len(step.again) <= len(SPACING) for lesson in LESSONS.values() for step in lesson.steps)
 
 
-@pytest.mark.parametrize(("name", "number", "turn"), AGAIN)
+@each_row("name, number, turn", AGAIN)
 def test_what_is_asked_again_is_of_another_case(name, number, turn):
     first, again = step_of(name, number), step_of(name, number, turn)
     assert again.again == ()
@@ -99,8 +100,8 @@ def _said(name, number, turn):
     return ask.options[0] if ask.options else "3.14159"
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
+@each_row(
+    "line, says",
     [
         ("<script>", "line 2: '<script>' is no lesson and no answer: take the line out"),
         ("ring/3/0/0/nan", "line 2"),

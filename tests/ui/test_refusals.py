@@ -16,6 +16,7 @@ from sim.faults.kinds import faults
 from sim.formats import FORMATS
 from sim.machines import build
 from sim.placement.words import placed
+from tests.tables import each_row
 from tests.test_messages import chinese
 from ui.plan.picture import carried_out
 
@@ -32,7 +33,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("formats", "text"), BROKEN)
+@each_row("formats, text", BROKEN)
 def test_a_broken_paste_is_refused_in_chinese(formats, text):
     with pytest.raises(InputError) as refused:
         formats.read(text, "粘贴的内容")
@@ -97,7 +98,7 @@ def test_a_damaged_link_is_refused_in_chinese(words, told):
     assert not re.search(r"[a-z]{2,} [a-z]{2,}", said), said
 
 
-@pytest.mark.parametrize(
+@each_row(
     "spec",
     [
         *("switch:ranks=x", "switch:ranks=0", "switch:ports=3", "switch:ranks", "switch:ranks=2,ranks=3"),
@@ -125,7 +126,7 @@ def test_a_number_of_ranks_that_an_algorithm_cannot_do_is_refused_in_chinese():
     assert told > 2 * len(ALGORITHMS) / 3
 
 
-@pytest.mark.parametrize("text", ["GPU9", "hosts=9", "per_host=0", "0-99", "GPU0 GPU0", "order=any", "5-3", "h7:0"])
+@each_row("text", ["GPU9", "hosts=9", "per_host=0", "0-99", "GPU0 GPU0", "order=any", "5-3", "h7:0"])
 def test_a_placement_is_refused_in_chinese(text):
     with pytest.raises(InputError) as refused:
         placed(build("nodes:nodes=2,gpus=4"), text)

@@ -11,12 +11,13 @@ from ops.plan import Plan
 from ops.plan.notation import MOST as MOST_BESIDE
 from ops.plan.notation import beside, differences
 from sim.errors import InputError
+from tests.tables import each_row
 from ui.controls import compare
 from ui.layout.algorithm_layout import MOST, shape_of
 
 
-@pytest.mark.parametrize(
-    ("name", "n", "shape"),
+@each_row(
+    "name, n, shape",
     [
         ("allreduce.ring", 8, "ring"),
         ("broadcast.chain", 7, "chain"),

@@ -12,6 +12,7 @@ import cli
 from ops.plan import Plan
 from sim.errors import InputError
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.player.payload import unpack
@@ -88,8 +89,8 @@ def test_whatever_is_written_is_read_back(scene):
     assert back == talk or scene.plan.capture
 
 
-@pytest.mark.parametrize(
-    ("written", "words"),
+@each_row(
+    "written, words",
     [
         ("ringside: talk-2\nscenes: []\n", "line 1: this is no known talk"),
         ("ringside: talk-1\n", "line 1: the talk has no scenes"),

@@ -15,6 +15,8 @@ from ops.training.facts import is_table
 from ops.training.step import COMM, COMPUTE, StepCollective, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
+from tests.tables import each_row
+from tests.ui.visited import change_state
 from ui.charts import gaps
 from ui.charts.training import buffer, columns, timeline
 from ui.state import state
@@ -50,7 +52,7 @@ SMALL = {"zero": {"model": "gpt2"}, "fsdp": {"model": "gpt2"}}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(WORKLOADS))
+@each_row("name", list(WORKLOADS))
 def test_every_workload_is_drawn(name):
     at = page(workload=name, **SMALL.get(name, {}))
     assert not at.error, [e.value for e in at.error]
@@ -248,7 +250,7 @@ def test_blocks_have_their_true_widths():
 
 def test_a_program_s_result_stays_until_it_is_closed():
     at = page()
-    at.session_state["program"] = RESULT.read_text(encoding="utf-8"), "result.json"
+    change_state(at, TrainState, program=(RESULT.read_text(encoding="utf-8"), "result.json"))
     at.run()
     assert [title.value for title in at.title] == [catalogue("en")["train.name.program"]]
     assert "all_reduce" in pictures(at)[0]

@@ -13,6 +13,7 @@ from ops.training.world import slowness
 from ops.workloads import WORKLOADS
 from sim.errors import InputError
 from sim.machines import build
+from tests.tables import each_row
 from tests.workloads.by_hand import ALPHA, MODEL, PAIR, TWO, exactly, half, run, summed
 
 RING = summed(4e6)
@@ -202,8 +203,8 @@ def test_before_the_real_order_is_known_the_small_bucket_is_the_first_layers():
     assert [bucket.layer for bucket in found] == [5, 2, 0]
 
 
-@pytest.mark.parametrize("cap, first", list(itertools.product((1, 1000, 10**9), repeat=2)))
-@pytest.mark.parametrize("forward", (False, True))
+@each_row("cap, first", list(itertools.product((1, 1000, 10**9), repeat=2)))
+@each_row("forward", (False, True))
 def test_every_gradient_is_in_one_bucket(cap, first, forward):
     found = buckets_of(LAYERS, 4, cap, first=first, forward=forward)
     assert sorted(shape for bucket in found for shape in bucket.tensors) == sorted(x.tensors[0] for x in LAYERS)
@@ -218,7 +219,7 @@ def test_a_table_of_layers_is_read_with_its_comments():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "table, told",
     [
         ("fc1 4x3 1ms", "layers, line 1: 'fc1 4x3 1ms' is no layer"),
@@ -237,7 +238,7 @@ def test_a_wrong_table_is_told_with_its_line(table, told):
     assert told in str(error.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given, told",
     [
         ({"model": "alexnet"}, "choose from"),
@@ -278,7 +279,6 @@ TABLES = st.lists(st.tuples(SIDES, TIMES, TIMES), min_size=1, max_size=6)
     slow=st.sampled_from((0.5, 1.0, 3.0)),
     interference=st.sampled_from((0.0, 0.4)),
 )
-@hypothesis.settings(max_examples=60)
 def test_whatever_is_asked_a_step_ends_and_its_figures_agree(table, machine, **given):
     """No rank waits for ever; compute is never faster than alone, nor anything exposed that did not take place."""
     layers = "\n".join(
@@ -300,7 +300,6 @@ def test_whatever_is_asked_a_step_ends_and_its_figures_agree(table, machine, **g
 
 
 @hypothesis.given(table=TABLES, machine=st.sampled_from(MACHINES), bucket=st.integers(1000, 4_000_000))
-@hypothesis.settings(max_examples=40)
 def test_overlap_never_costs(table, machine, bucket):
     layers = "\n".join(
         f"l{k} {'+'.join(f'{a}x{b}' for a, b in sides)} {forward}us {backward}us"

@@ -1,5 +1,7 @@
 """No step is shorter than its busiest link needs for what it must carry in one."""
 
+from itertools import product
+
 import hypothesis
 import pytest
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from ops.training.compression import COMPRESSIONS
 from ops.workloads import WORKLOADS
 from sim.errors import InputError
 from sim.machines import build
+from tests.tables import each_row
 
 MACHINES = (
     "switch:ranks=4,bandwidth=1GBps", "ring:ranks=4,bandwidth=2GBps,directions=1", "nodes:nodes=2,gpus=4,nic=1GBps",
@@ -24,9 +27,7 @@ def held_to_the_links(step):
 
 
 @pytest.mark.slow
-@pytest.mark.turns("machine")
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("name", list(WORKLOADS))
+@each_row("name, machine", product(WORKLOADS, MACHINES), over=["machine"])
 def test_no_step_is_shorter_than_its_busiest_link_works(name, machine):
     try:
         step = WORKLOADS[name].run(build(machine), {})

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.training.layers import Layer
@@ -11,6 +11,7 @@ from ops.workloads.expert_parallel import routed
 from ops.workloads.pipeline_parallel import balanced
 from sim.errors import InputError
 from sim.machines import build
+from tests.tables import each_row
 from tests.workloads.by_hand import ALPHA, BETA, TWO, exactly, half, run, summed, whole
 
 TOKENS, HIDDEN = 64, 128
@@ -157,7 +158,6 @@ def test_one_copy_a_node_needs_hosts_of_several_ranks():
 
 
 @given(st.integers(1, 5000), st.integers(1, 64), st.integers(1, 8), st.floats(0, 4))
-@settings(max_examples=60)
 def test_every_token_is_routed(tokens, experts, chosen, skew):
     found = routed(tokens, experts, chosen, skew)
     assert found.sum() == tokens * chosen
@@ -232,7 +232,6 @@ def test_replicas_of_a_stage_sum_its_gradients():
 
 
 @given(st.sampled_from([*PIPELINES]), st.integers(1, 9), st.integers(1, 12), st.integers(1, 4), st.data())
-@settings(max_examples=80)
 def test_every_micro_batch_goes_forward_then_back(schedule, stages, micros, chunks, data):
     stage, pipeline = data.draw(st.integers(0, stages - 1)), PIPELINES[schedule]
     chunks = chunks if pipeline.chunks else 1
@@ -247,7 +246,6 @@ def test_every_micro_batch_goes_forward_then_back(schedule, stages, micros, chun
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.data())
-@settings(max_examples=80)
 def test_stages_are_runs_of_layers_none_empty(times, data):
     layers = [Layer(str(k), ((1,),), time, 0.0) for k, time in enumerate(times)]
     stages = data.draw(st.integers(1, len(layers)))
@@ -257,7 +255,7 @@ def test_stages_are_runs_of_layers_none_empty(times, data):
     assert all(found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name, given, told",
     (
         ("tensor_parallel", {"degree": 3}, "2 ranks do not make groups of 3"),

@@ -7,6 +7,7 @@ import pytest
 from ops.training import backends
 from sim.errors import InputError
 from sim.machines import build
+from tests.tables import each_row
 from tests.workloads.by_hand import ALPHA, BETA, MODEL, PAIR, TWO, chain, exactly, half, run, whole
 
 
@@ -152,7 +153,7 @@ def test_fsdp_is_stage_3_in_units():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage, gigabytes", ((0, 120), (1, 31.4), (2, 16.6), (3, 1.88)))
+@each_row("stage, gigabytes", ((0, 120), (1, 31.4), (2, 16.6), (3, 1.88)), over=["stage", "gigabytes"])
 def test_memory_as_in_figure_1_of_the_zero_paper(stage, gigabytes):
     """7.5 billion parameters on 64 GPUs, K = 12 (Rajbhandari et al. 2020, figure 1)."""
     layers = "\n".join(f"l{k} 7500x20000 1ms 50ms" for k in range(50))

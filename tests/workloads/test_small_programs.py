@@ -6,6 +6,7 @@ import pytest
 from ops.training.losses import GRADIENTS, error, example, numbers, on_ranks, one_device
 from sim.errors import InputError
 from sim.machines import build
+from tests.tables import each_row
 from tests.workloads.by_hand import ALPHA, BETA, exactly, half, run, whole
 
 TRIO = build("switch:ranks=3,bandwidth=25GBps,latency=1us")
@@ -37,8 +38,8 @@ def test_a_step_of_faces_sums_the_softmax_over_the_ranks():
     assert found.time == exactly(3e-3 + 2 * half(2**20) + 2 * small + 3 * product)
 
 
-@pytest.mark.parametrize("loss", ("clip", "infonce", "faces"))
-@pytest.mark.parametrize("n", (1, 2, 3, 8))
+@each_row("loss", ("clip", "infonce", "faces"))
+@each_row("n", (1, 2, 3, 8))
 def test_gradients_equal_those_of_one_device(loss, n):
     case = example(loss, n, 3, 5, 4, seed=n)
     for gradient in ("allreduce", "reduce_scatter"):
@@ -119,7 +120,7 @@ def _autograd(rank, n, loss, gradient, port, results):
     dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("gradient", ("none", "own", "allreduce"))
+@each_row("gradient", ("none", "own", "allreduce"), over=["gradient"])
 def test_gradients_equal_those_of_torch_with_gloo(gradient):
     pytest.importorskip("torch")
     import socket

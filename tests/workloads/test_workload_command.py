@@ -1,9 +1,10 @@
 """`workload` in the terminal: every one of them, on several machines, as text, JSON and a trace."""
 
 import json
+from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
@@ -12,6 +13,7 @@ from ops.training.step import COMM, COMPUTE, TrainingStep
 from ops.workloads import WORKLOADS
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 
 MACHINES = ("switch:ranks=4", "nodes:nodes=2,gpus=2", "dgx1v:hosts=1", "torus:dims=2x2")
 SMALL = {"ddp": "model=resnet50", "zero": "model=gpt2", "fsdp": "model=gpt2", "pipeline_parallel": "model=gpt2"}
@@ -19,9 +21,7 @@ ROWS = {"rank", "compute_s", "communication_s", "waiting_s", "exposed_s", "peak_
 
 
 @pytest.mark.slow
-@pytest.mark.turns("machine")
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("name", list(WORKLOADS))
+@each_row("name, machine", product(WORKLOADS, MACHINES), over=["machine"])
 def test_every_workload_runs_everywhere(name, machine, capsys):
     extra = ["--set", SMALL[name]] if name in SMALL else []
     assert cli.main(["workload", name, "--machine", machine, "--ranks", "4", *extra, "--json"]) == DONE
@@ -39,7 +39,7 @@ def test_every_workload_runs_everywhere(name, machine, capsys):
         assert 0 <= span["start"] <= span["end"] <= found["step_time_s"] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", list(WORKLOADS))
+@each_row("name", list(WORKLOADS))
 def test_one_rank_is_a_step_too(name, capsys):
     extra = ["--set", SMALL[name]] if name in SMALL else []
     assert cli.main(["workload", name, "--machine", "switch:ranks=2", "--ranks", "1", *extra, "--json"]) == DONE
@@ -115,7 +115,6 @@ SPANS = st.lists(
 
 
 @given(SPANS)
-@settings(max_examples=100)
 def test_exposed_is_what_compute_does_not_cover(drawn):
     """Counted second by second, with spans that overlap as they like."""
     spans = [Span(0, lane, start, start + length, "x") for lane, start, length in drawn]

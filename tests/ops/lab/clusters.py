@@ -34,6 +34,13 @@ def killed(process: subprocess.Popen) -> None:
     process.wait()
 
 
+def group_of(process: subprocess.Popen) -> list[str]:
+    """The processes of a session that still run."""
+    command = ["ps", "-o", "pid=,stat=", "--sid", str(process.pid)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return [line for line in found.stdout.splitlines() if "Z" not in line.split()[1]]
+
+
 def lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 

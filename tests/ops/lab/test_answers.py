@@ -24,6 +24,7 @@ from sim.base import watch
 from sim.errors import InputError, StalledError
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 
 NODES = "nodes:nodes=4,gpus=8"
 ALPHA, BETA = 2e-6, 1 / 25e9
@@ -201,8 +202,8 @@ def test_links_are_told_and_drawn(command, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["time_s"] > 0
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
+@each_row(
+    "words, says",
     [
         ("winners allreduce --machine switch -o x.gif", "x.gif is no kind of figure"),
         ("winners allreduce", "needs machines"),

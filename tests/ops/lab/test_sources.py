@@ -20,6 +20,7 @@ from ops.plan import Plan
 from ops.run.work import registered
 from sim.errors import InputError
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 
 MACHINE = "dgx_a100"
 SERVER = """
@@ -155,8 +156,8 @@ def test_a_grid_in_a_file_names_schedules_but_nothing_that_is_executed(ring, ser
         read_grid(f"python: [{server}]\n", "g.yaml", str)
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
+@each_row(
+    "words, says",
     [
         (["allreduce.ring", "--roots", "3"], "nothing in this grid takes root: allreduce.ring"),
         (["allreduce.ring", "--counts", "1,2"], "nothing in this grid takes counts: allreduce.ring"),

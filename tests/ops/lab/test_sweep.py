@@ -10,6 +10,7 @@ from collections import Counter
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from signal import SIGKILL, SIGTERM
 
 import duckdb
 import pandas as pd
@@ -32,8 +33,10 @@ from sim.base.machine_code.notices import COLD, QUIET
 from sim.errors import InputError
 from sim.machines import build
 from terminal import BAD_INPUT, DONE
-from tests.ops.lab.clusters import AXES, dask_cluster, killed, lines, started, wait_for
+from tests.ops.lab.clusters import AXES, dask_cluster, group_of, killed, lines, started, wait_for
+from tests.ops.lab.conftest import here
 from tests.ops.lab.deadly import DEADLY, deadly
+from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parents[3]
 SMALL = Grid(algorithms=AXES["algorithms"], machines=["switch:ranks=4"], sizes=["1KiB", "1MiB"])
@@ -48,7 +51,9 @@ def words(axes, table: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The table of a sweep that nothing disturbed."""
-    return sweep(Grid(**AXES), tmp_path_factory.mktemp("whole") / "t.parquet", jobs=2).table
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ops.lab.sweep.cores", here)
+        return sweep(Grid(**AXES), tmp_path_factory.mktemp("whole") / "t.parquet", jobs=1).table
 
 
 @pytest.mark.slow
@@ -73,23 +78,37 @@ def test_pandas_duckdb_and_arrow_read_the_table(tmp_path):
     assert row == (4, max(table["time_s"].to_pylist()))
 
 
-@pytest.mark.slow
-def test_a_sweep_killed_half_way_goes_on_where_it_stopped(tmp_path, whole):
+def test_a_sweep_that_stopped_half_way_goes_on_there(tmp_path, whole):
+    path, kept = tmp_path / "t.parquet", [row for cell in Grid(**AXES).cells()[:12] for row in rows([cell])]
+    journal = Journal(path)
+    journal.add(kept)
+    journal.leave()
+    with journal.path.open("ab") as file:
+        file.write(b'{"cell": "cut sho')
+    resumed = sweep(Grid(**AXES), path, jobs=1)
+    assert resumed.before == len(kept)
+    assert resumed.table.equals(whole)
+    assert not journal.path.exists()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("signal", [SIGKILL, SIGTERM])
+def test_a_sweep_killed_half_way_leaves_no_process_and_goes_on_where_it_stopped(signal, tmp_path, whole):
     path, journal = tmp_path / "t.parquet", tmp_path / "t.parquet.journal"
     running = started("cli.py", "sweep", *words(AXES, path), "--jobs", "2")
     wait_for(lambda: lines(journal) >= 12, running)
-    killed(running)
+    running.send_signal(signal)
+    running.wait()
+    wait_for(lambda: not group_of(running))
     kept = [json.loads(line)["cell"] for line in journal.read_text().splitlines(keepends=True) if line.endswith("\n")]
     assert 12 <= len(kept) < whole.num_rows
-    with journal.open("ab") as file:
-        file.write(b'{"cell": "cut sho')
     told = sweep(Grid(**AXES), path, jobs=2)
     assert told.before == len(set(kept))
     assert told.table.equals(whole)
     assert not journal.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_gives_the_same_table_though_a_worker_is_killed(tmp_path, whole):
     path = tmp_path / "t.parquet"
     with dask_cluster(tmp_path, workers=2) as (address, workers):
@@ -100,7 +119,7 @@ def test_a_cluster_gives_the_same_table_though_a_worker_is_killed(tmp_path, whol
     assert pq.read_table(path).equals(whole)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_that_knows_nothing_of_the_project_gives_the_same_table(tmp_path):
     with dask_cluster(tmp_path, workers=2, home=tmp_path) as (address, _):
         told = sweep(SMALL, tmp_path / "t.parquet", dask=address)
@@ -173,7 +192,7 @@ def test_what_cannot_be_run_is_a_row_with_its_reason(tmp_path):
     assert any("has ranks 0..3, not 5" in (reason or "") for reason in reasons)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cell_that_kills_its_process_fails_alone(tmp_path, monkeypatch):
     """Its neighbours in the same batch, and those that ran beside it, are tried again."""
     monkeypatch.setattr(pool, "rows", deadly)
@@ -226,8 +245,8 @@ def test_the_grid_of_the_documents_is_one():
     assert "straggler:rank=0,late=1ms;jitter:mean=1us,seed=2" in {cell.fault for cell in cells}
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
+@each_row(
+    "change, says",
     [
         (("machines:", "machine:"), "g.yaml, line 2"),
         (("[switch]", "{switch: 1}"), "g.yaml, line 2"),
@@ -321,25 +340,25 @@ def test_two_sweeps_never_write_one_table(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_cell_that_takes_too_long_fails_alone_and_says_so():
-    """Whoever ends its process says why; what it took with it is tried again."""
-
-    class LateError(InputError):
-        pass
+@pytest.mark.parametrize(
+    "error, reason", [(InputError("stopped after 60 s"), "stopped after 60 s"), (BrokenPipeError(), pool.KILLED)]
+)
+def test_a_cell_that_ends_its_process_fails_alone_and_says_so(error, reason):
+    """Whoever ends its process says why, or it was killed; what it took with it is tried again."""
 
     def submit(batch):
         future = Future()
         if slow in batch:
-            future.set_exception(LateError("stopped after 60 s"))
+            future.set_exception(error)
         else:
             future.set_result(rows(batch))
         return future
 
     cells = [Plan("allreduce.ring", "switch:ranks=4", size=f"{k}KiB") for k in range(1, 9)]
     slow = cells[3]
-    found = [row for some in pool.carried_out(cells, pool.Pool(submit, 2, (LateError,))) for row in some]
+    found = [row for some in pool.carried_out(cells, pool.Pool(submit, 2, (type(error),))) for row in some]
     assert len(found) == len(cells)
-    assert {row["size_bytes"]: row["reason"] for row in found if row["reason"]} == {4096: "stopped after 60 s"}
+    assert {row["size_bytes"]: row["reason"] for row in found if row["reason"]} == {4096: reason}
 
 
 TIDY = """

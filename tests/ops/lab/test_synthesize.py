@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from sim.errors import InputError
 from sim.machines import build
 from sim.topology import Device, Link, Topology, both_ways
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 
 
 def slow_ring():
@@ -51,10 +53,7 @@ def searched(machine, collective, size):
 
 
 @pytest.mark.slow
-@pytest.mark.turns("size")
-@pytest.mark.parametrize("size", [1 << 14, 1 << 20, 1 << 26], ids=["16KiB", "1MiB", "64MiB"])
-@pytest.mark.parametrize("collective", SEARCHED)
-@pytest.mark.parametrize("machine", MACHINES)
+@each_row("machine, collective, size", product(MACHINES, SEARCHED, (1 << 14, 1 << 20, 1 << 26)), over=["size"])
 def test_it_meets_every_registered_algorithm_and_never_beats_the_bound(machine, collective, size):
     found = searched(machine, collective, size)
     assert found.searched.trace.verdict.verdict == "ok"
@@ -73,9 +72,7 @@ def test_where_links_are_alike_it_is_near_the_bound():
 
 
 @pytest.mark.slow
-@pytest.mark.turns("machine")
-@pytest.mark.parametrize("collective", SEARCHED)
-@pytest.mark.parametrize("machine", ["torus", "dgx1v"])
+@each_row("machine, collective", product(("torus", "dgx1v"), SEARCHED), over=["machine"])
 def test_it_survives_a_file_and_takes_the_same_time_or_the_file_tells_both(machine, collective):
     found = searched(machine, collective, 1 << 26).searched
     text = write_schedule(found.work.schedule, "msccl_xml", machine=MACHINES[machine])
@@ -116,9 +113,7 @@ def test_one_way_links_are_used_one_way():
 
 
 @pytest.mark.slow
-@pytest.mark.turns("collective")
-@pytest.mark.parametrize("collective", SEARCHED)
-@pytest.mark.parametrize("ranks", range(2, 9))
+@each_row("ranks, collective", product(range(2, 9), SEARCHED), over=["collective"])
 def test_any_number_of_ranks_will_do(ranks, collective):
     assert synthesized(MACHINES["dgx1v"], collective, 1 << 20, ranks=ranks, seeds=1).best.trace.verdict.ok
 

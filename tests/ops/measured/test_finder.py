@@ -13,6 +13,7 @@ from ops.measured.run_words import mtu_of, run_words
 from sim.errors import InputError
 from sim.machines import build
 from sim.machines.through_memory import through_memory
+from tests.tables import each_row
 
 
 def table(file="it.txt", device="", ranks=8, each=8, **told):
@@ -20,8 +21,8 @@ def table(file="it.txt", device="", ranks=8, each=8, **told):
     return Table(file, "nccl-tests", rows, ranks, each, (device,) if device else (), forced=told)
 
 
-@pytest.mark.parametrize(
-    ("file", "device", "machine"),
+@each_row(
+    "file, device, machine",
     [
         ("dgxa100-allreduce.txt", "", "dgx_a100"),
         ("dgxh100.log", "", "dgx_h100"),
@@ -43,8 +44,8 @@ def test_a_gpu_is_a_word_and_a_cloud_refines_its_generation(file, device, machin
     assert find_machine(table(file, device))[0] == machine
 
 
-@pytest.mark.parametrize(
-    ("file", "device", "told", "why"),
+@each_row(
+    "file, device, told, why",
     [
         ("h800.txt", "", {}, "fewer NVLinks"),
         ("it.txt", "NVIDIA H100 PCIe", {}, "Hopper GPUs on PCIe"),

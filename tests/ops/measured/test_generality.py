@@ -87,7 +87,7 @@ LESS = 0.75
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, phases=[Phase.generate])
+@settings(max_examples=20, phases=[Phase.generate])
 @given(st.sampled_from(MACHINES), st.sampled_from(CALLS), st.integers(2, 8), st.integers(512, MiB), st.integers(2, 64))
 def test_no_size_is_much_faster_than_a_smaller_one(name, collective, ranks, size, times):
     """Nor from 1 MiB on any faster at all, but where a pipeline's few pieces, whole ones, become one more."""
@@ -100,7 +100,7 @@ def test_no_size_is_much_faster_than_a_smaller_one(name, collective, ranks, size
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, phases=[Phase.generate])
+@settings(max_examples=20, phases=[Phase.generate])
 @given(st.sampled_from(MACHINES[:4]), st.sampled_from(CALLS), st.integers(2, 7), st.integers(512, 256 * MiB))
 def test_more_gpus_behind_a_switch_are_not_much_faster(name, collective, ranks, size):
     """Each holds as much in all: what one more saves is a smaller block, and at most that."""

@@ -3,12 +3,13 @@
 import pytest
 
 from ops.measured.files import read_tables
+from tests.tables import each_row
 
 HEADER = "Size      Count    Type   Time    AlgBw   BusBw\n"
 
 
-@pytest.mark.parametrize("letters, base", [("KMG", 1024), ("kmg", 1024), ("KMG", 1000)])
-@pytest.mark.parametrize("unit", ["", "B", "iB"])
+@each_row("letters, base", [("KMG", 1024), ("kmg", 1024), ("KMG", 1000)])
+@each_row("unit", ["", "B", "iB"])
 def test_sizes_with_letters_are_what_their_times_and_rates_make_them(letters, base, unit):
     if unit == "iB" and base == 1000:
         return

@@ -7,6 +7,7 @@ import pytest
 from ops.measured.files import read_tables
 from ops.measured.launcher import launched
 from sim.errors import InputError
+from tests.tables import each_row
 
 OSU = """
 # OSU MPI-CUDA Allreduce Latency Test v7.0
@@ -20,8 +21,8 @@ SHORT = """
 """
 
 
-@pytest.mark.parametrize(
-    ("command", "ranks"),
+@each_row(
+    "command, ranks",
     [
         ("$ OMPI_MCA_coll_ucc_enable=0 $JSC_SUBMIT_CMD -n 4 osu_allreduce -M 16777216 -d cuda --full", 4),
         (

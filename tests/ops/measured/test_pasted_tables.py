@@ -5,13 +5,13 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.measured.files import read_tables
 from sim.errors import InputError
-from tests.pasted import PREFIXES, numbered, prefixed, several_prefixes
-from tests.sample import sampled
+from tests.pasted import numbered, prefixed, several_prefixes
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[2] / "data" / "nccl-tests"
 FILES = sorted(DATA.glob("*.txt"))
@@ -61,10 +61,8 @@ def printed(*, iterations=False, stamps=False, in_place_only=False, cputime=Fals
     return "\n".join([*lines, "# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 12.3456 ", "#"]) + "\n"
 
 
-@pytest.mark.parametrize(
-    ("iterations", "stamps", "in_place_only", "cputime", "check"), list(product([False, True], repeat=5))
-)
-@pytest.mark.parametrize(("root", "redop"), [("-1", "sum"), ("0", "none")])
+@each_row("iterations, stamps, in_place_only, cputime, check", list(product([False, True], repeat=5)))
+@each_row("root, redop", [("-1", "sum"), ("0", "none")])
 def test_every_form_that_nccl_tests_prints_is_read_right(
     iterations, stamps, in_place_only, cputime, check, root, redop
 ):
@@ -88,14 +86,6 @@ def test_rows_without_their_header_are_read_by_what_agrees(iterations, stamps):
     assert [row[1:] for row in times(rows)] == [row[1:] for row in times(text)]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-@pytest.mark.parametrize("prefix", sampled(PREFIXES[::4], kind=lambda _: ""))
-def test_a_published_table_is_the_same_behind_a_prefix(path, prefix):
-    text = path.read_text()
-    assert times(prefixed(text, prefix), path.name) == times(text, path.name)
-
-
-@settings(max_examples=60)
 @given(st.sampled_from(FILES), several_prefixes())
 def test_any_known_prefixes_on_every_line_change_nothing(path, prefixes):
     text = path.read_text()
@@ -224,7 +214,7 @@ def test_rows_that_a_terminal_wrapped_between_numbers_are_put_together(width):
     assert [row[1:] for row in times("\n".join(lines))] == [row[1:] for row in times(text)]
 
 
-@pytest.mark.parametrize("wrap", [
+@each_row("wrap", [
     lambda line: "| " + " | ".join(line.lstrip("# ").split()) + " |",
     lambda line: ",".join(line.lstrip("# ").split()),
     lambda line: "\t".join(line.split()),
@@ -234,7 +224,7 @@ def test_rows_that_a_terminal_wrapped_between_numbers_are_put_together(width):
     lambda line: ";".join(line.split()).replace(".", ","),
     lambda line: json.dumps({"log": line + "\n", "stream": "stdout", "time": "2025-09-01T10:11:12Z"}),
     json.dumps,
-], ids=["Markdown", "CSV", "tabs", "page", "minus sign", "CRLF", "decimals", "log", "strings"])  # fmt: skip
+])  # fmt: skip
 def test_tables_survive_pages_and_spreadsheets(wrap):
     text = printed()
     assert [row[1:] for row in times("\n".join(map(wrap, text.splitlines())))] == [row[1:] for row in times(text)]
@@ -256,7 +246,6 @@ def test_hypercube_counts_what_comes_from_others():
     assert (table.ranks, table.rows[0].seconds) == (8, pytest.approx(us * US))
 
 
-@settings(max_examples=100)
 @given(st.data())
 def test_no_row_disappears_silently(data):
     """Whatever is done to one word of a row: it is read with its own figures, or its line is told."""

@@ -1,7 +1,7 @@
 """How many ranks a table of nccl-tests is of, where somebody cut its list of devices or its parts disagree."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.measured.comparison import compare_table
@@ -24,7 +24,6 @@ def table(n, *, listed, process=1, collective="allreduce", ranks_of_bandwidth=0,
     )
 
 
-@settings(max_examples=40)
 @given(
     st.sampled_from(list(PROGRAMS)), st.sampled_from([1, 2, 4, 8]), st.integers(1, 8), st.integers(0, 64),
     st.integers(0, 1),

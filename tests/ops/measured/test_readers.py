@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops.measured.comparison import forced
@@ -12,6 +12,7 @@ from ops.measured.files import place, read_file, read_tables
 from ops.measured.formats.nccl_tests import ranks_of
 from ops.measured.machine import find_machine
 from sim.errors import InputError
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -122,7 +123,6 @@ def test_json_of_nccl_tests():
     assert len(table.unread) == 1
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 64), st.sampled_from([1, 2, 4, 8]), st.sampled_from(["allreduce", "allgather"]))
 def test_ranks_are_read_off_the_bandwidths(hosts, gpus, collective):
     """busbw/algbw is 2(n-1)/n or (n-1)/n; with two digits large n stay ambiguous, and are then multiples of 8."""
@@ -157,8 +157,8 @@ def test_a_machine_of_ones_own_grows_to_the_ranks():
     assert place(table, "nodes:nodes=2")[0].n == 16
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
+@each_row(
+    "text, told",
     [
         ("", "is empty: give .*an output of nccl-tests"),
         ("hello\nworld 1 2 3\n", "is no output of nccl-tests"),
@@ -174,14 +174,3 @@ def test_a_machine_of_ones_own_grows_to_the_ranks():
 def test_what_is_no_measurement_is_told(text, told):
     with pytest.raises(InputError, match=told):
         read_tables(text, "paste")
-
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(st.text(max_size=200), st.integers(0, len(TABLE)))
-def test_any_text_is_read_or_refused(noise, at):
-    try:
-        tables = read_tables(TABLE[:at] + noise + TABLE[at:], "paste")
-    except InputError:
-        return
-    assert all(row.size > 0 and row.seconds > 0 for table in tables for row in table.rows)

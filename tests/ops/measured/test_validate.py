@@ -15,6 +15,7 @@ from ops.measured.layers import TableGroup, fit_layers
 from ops.measured.rows import Measured, Table
 from sim.machines import build
 from sim.units import KiB, MiB
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[2] / "data"
 RING = next((DATA / "nccl-tests").glob("019*"))
@@ -162,8 +163,8 @@ def test_a_machine_that_is_too_small_is_outside():
     assert "holds 8 ranks, not 16" in outside[0].why
 
 
-@pytest.mark.parametrize(
-    ("argv", "told"),
+@each_row(
+    "argv, told",
     [
         (["validate"], "nothing to compare"),
         (["validate", "no-such-file"], "cannot be read"),

@@ -1,6 +1,7 @@
 """No collective moves more through a link than the link has, whatever the pace it was fitted to."""
 
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from sim.machines import MACHINES, build
 from sim.machines.through_memory import through_memory
 from sim.trace.metrics import link_use, lower_bound
 from sim.units import GiB, MiB
+from tests.tables import each_row
 
 DATA = Path(__file__).parents[2] / "data"
 TABLES = [
@@ -54,7 +56,7 @@ def test_no_row_is_faster_than_its_links():
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None, phases=[Phase.generate])
+@settings(max_examples=12, phases=[Phase.generate])
 @given(
     st.sampled_from(["dgx_a100", "dgx_h100", "dgx_b200", "gh200_quad", "mi300x", "l40s", "dgx1v", "aws_p4d"]),
     st.integers(1, 2),
@@ -92,9 +94,7 @@ def test_no_measured_row_is_simulated_faster_than_its_links(path):
 
 
 @pytest.mark.slow
-@pytest.mark.turns("spec")
-@pytest.mark.parametrize("spec", [*MACHINES, *HOSTS])
-@pytest.mark.parametrize("collective", COLLECTIVES)
+@each_row("collective, spec", product(COLLECTIVES, [*MACHINES, *HOSTS]), over=["spec"])
 def test_no_link_of_any_machine_carries_more_than_it_can(collective, spec):
     """By NCCL's choice where it has the collective, else by every algorithm that takes so many ranks."""
     ran = 0

@@ -22,6 +22,7 @@ from sim.formats import read_topology, read_topology_file, write_topology
 from sim.machines import build
 from sim.placement import placed
 from sim.units import GiB, KiB, MiB
+from tests.tables import each_row
 
 PLAIN = Pace()
 
@@ -106,8 +107,8 @@ def test_hops_with_simple_pass_while_the_chunk_before_is_copied():
     assert large[1] - large[0] == pytest.approx(7 * 3.4e-6, rel=1e-2)
 
 
-@pytest.mark.parametrize("collective", ["allreduce", "allgather", "reduce_scatter", "alltoall"])
-@pytest.mark.parametrize("spec", ["dgx_a100", "dgx_h100", "gb200_nvl72:trays=1"])
+@each_row("collective", ["allreduce", "allgather", "reduce_scatter", "alltoall"])
+@each_row("spec", ["dgx_a100", "dgx_h100", "gb200_nvl72:trays=1"])
 def test_the_sum_that_fits_use_is_what_the_simulation_comes_to(spec, collective):
     machine = build(spec)
     for ranks, size in ((2, KiB), (machine.n, 256 * KiB), (machine.n, 32 * MiB)):
@@ -128,10 +129,8 @@ def test_nothing_moves_more_than_its_links_carry():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "collective", ["allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv"]
-)
-@pytest.mark.parametrize(
+@each_row("collective", ["allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall", "sendrecv"])
+@each_row(
     "spec", ["dgx_a100", "dgx_h100:hosts=2", "mi300x", "dual_socket_pcie", "switch:ranks=6", "nodes:nodes=3,gpus=2"]
 )
 def test_every_collective_is_right_everywhere(collective, spec):

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ops import ALGORITHMS
@@ -14,6 +14,7 @@ from ops.libraries.nccl.topology_search import look, rooted_orders
 from sim.errors import InputError
 from sim.machines import build
 from sim.schedule.verify import verify
+from tests.tables import each_row
 
 
 def load(machine, orders, closed=True):
@@ -43,8 +44,8 @@ def test_eight_gpus_joined_pairwise_have_seven_rings():
     assert set(load(machine, rings.orders).values()) == {1}
 
 
-@pytest.mark.parametrize(
-    ("spec", "channels", "speed", "generation", "kind"),
+@each_row(
+    "spec, channels, speed, generation, kind",
     [
         ("dgx1v", 6, 20, "Volta", "NVLINK"),
         ("dgx_a100", 12, 20, "Ampere", "NVLINK"),
@@ -106,7 +107,6 @@ STRIPED = [
 ]  # fmt: skip
 
 
-@settings(max_examples=30)
 @given(st.sampled_from(STRIPED), st.integers(2, 9), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_stripes_in_any_orders_keep_the_promise(name, n, count, random):
     entry = ALGORITHMS[name]
@@ -129,7 +129,7 @@ def test_an_order_that_forgets_a_rank_is_refused():
         striped(ALGORITHMS["allreduce.ring"], ((0, 1, 1),))
 
 
-@pytest.mark.parametrize(("n", "group"), [(8, 8), (8, 4), (12, 4), (20, 4), (6, 1), (18, 3)])
-@pytest.mark.parametrize("segments", [1, 3])
+@each_row("n, group", [(8, 8), (8, 4), (12, 4), (20, 4), (6, 1), (18, 3)])
+@each_row("segments", [1, 3])
 def test_nvls_tree_adds_everything_once(n, group, segments):
     assert verify(ALGORITHMS["allreduce.nvls_tree"].schedule(n, group=group, segments=segments)).verdict == "ok"

@@ -12,6 +12,7 @@ from ops.measured.comparison import forced
 from ops.measured.files import read_tables
 from sim.machines import build
 from sim.units import KiB, MiB
+from tests.tables import each_row
 
 
 def at(release, **more):
@@ -19,8 +20,8 @@ def at(release, **more):
     return Situation(**plain | more, release=release)
 
 
-@pytest.mark.parametrize(
-    ("release", "algorithm", "protocol", "wait", "rate"),
+@each_row(
+    "release, algorithm, protocol, wait, rate",
     [
         ("2.8", "Ring", 0, 3.6 + 14 * 0.47, 235 / 4 * 8 / 14),
         ("2.8", "Ring", 1, 10 + 14 * 1.9, 12 * 16.9 * 8 / 14),

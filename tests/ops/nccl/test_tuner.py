@@ -6,6 +6,7 @@ from ops.libraries.nccl.constants import PROTOCOLS
 from ops.libraries.nccl.tuner import Situation, algorithm_bandwidth, candidates, latency
 from sim.errors import InputError
 from sim.units import KiB, MiB
+from tests.tables import each_row
 
 ONE = Situation(n=8, nodes=1, generation="Hopper", channels=16, bw_intra=20, bw_inter=20)
 TWO = Situation(n=16, nodes=2, generation="Hopper", channels=16, bw_intra=20, bw_inter=20)
@@ -27,8 +28,8 @@ def test_latencies_and_bandwidths_to_the_printed_digits(at, algorithm, printed):
         assert round(algorithm_bandwidth("allreduce", algorithm, p, at), 3) == rate
 
 
-@pytest.mark.parametrize(
-    ("at", "size", "winner", "microseconds", "digits"),
+@each_row(
+    "at, size, winner, microseconds, digits",
     [
         (ONE, KiB, ("Ring", "LL"), 15.01, 2),
         (ONE, MiB, ("Ring", "LL"), 28.01, 2),

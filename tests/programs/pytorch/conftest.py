@@ -2,6 +2,7 @@
 
 import json
 from importlib.util import find_spec
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -9,12 +10,15 @@ import pytest
 from ops.plan.examples import PROGRAMS
 from ops.programs.pytorch import run_torch
 from sim.machines import build
-from tests.programs.pytorch.scripts import HEAD, SCRIPTS
-from tests.programs.pytorch.tutorials import TUTORIALS
 
 RANKS = 4
 LESSONS = ("gather_gradient", "average", "local_loss")
-EVERY = {name: HEAD + text for name, text in (SCRIPTS | TUTORIALS).items()} | {
+FILES = sorted((Path(__file__).parents[2] / "data" / "pytorch-scripts").glob("*.txt"))
+"""After PyTorch's tutorials and examples, small: what each rank prints does not depend on time."""
+SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in FILES}
+HEAD = SCRIPTS.pop("head")
+"""What every script begins with."""
+EVERY = {name: HEAD + text for name, text in SCRIPTS.items()} | {
     name: (PROGRAMS / f"{name}.py").read_text(encoding="utf-8") for name in LESSONS
 }
 """Scripts that print the same here and under gloo, by their names."""

@@ -58,7 +58,7 @@ def test_a_script_that_imports_torch_is_sent_to_torchrun(tmp_path, capsys):
 
 
 @TORCH
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_script_that_starts_its_own_ranks(tmp_path, capsys):
     file, port = tmp_path / "train.py", str(processes._free_port())
     file.write_text(SPAWNED, encoding="utf-8")

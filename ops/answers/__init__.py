@@ -1,0 +1,6 @@
+"""Answers: what a change did to a run, as one sentence whose numbers come from the two runs."""
+
+from ops.answers.answer import Answered, answer
+from ops.answers.outcome import Outcome, outcome_of
+
+__all__ = ["Answered", "Outcome", "answer", "outcome_of"]

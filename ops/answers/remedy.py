@@ -1,0 +1,80 @@
+"""What would win the lost time back: the best of some changes, each of which is simulated."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ops.answers.change import LISTS
+from ops.answers.outcome import Outcome
+from ops.answers.reason import LEAST
+from ops.answers.waits import link_waited_for
+from ops.plan import Plan
+from ops.plan.library_choice import collective_of
+from ops.plan.notation import entries, listed
+from ops.registry import ALGORITHMS
+from sim.errors import InputError, Message, StalledError
+from sim.parameters import pairs, written
+from sim.units import fmt_time
+
+MOST = 20_000
+"""Transfers of a run beside which others are tried."""
+WORTH = 0.99
+"""A change that takes more than this share of the time is not mentioned."""
+
+
+def remedy(outcome: Outcome) -> Message | None:
+    """Return the change that makes a run fastest again; where none of those that are tried does, how many were."""
+    plan = replace(outcome.plan, against="")
+    if plan.schedule or plan.python or (outcome.run and outcome.run.work.transfers > MOST):
+        return None
+    tried = [(time, Message(key, time=fmt_time(time), **words)) for time, key, words in _changes(plan, outcome)]
+    algorithms = {other: time for other in _algorithms(plan) if (time := _time(other)) is not None}
+    count = len(algorithms) + (outcome.run is not None)
+    if algorithms:
+        best, time = min(algorithms.items(), key=lambda each: each[1])
+        words = {"algorithm": best.algorithm, "time": fmt_time(time), "count": count}
+        tried.append((time, Message("answer.remedy.algorithm", **words)))
+    time, message = min(tried, key=lambda each: each[0], default=(math.inf, None))
+    if time < WORTH * outcome.time:
+        return message
+    return Message("answer.remedy.none", count=count) if count > 1 else None
+
+
+def _changes(plan: Plan, outcome: Outcome) -> Iterator[tuple[float, str, dict[str, str]]]:
+    """Changes of the machine: other ways round a dead link, twice the bandwidth where everybody waits."""
+    for word in LISTS:
+        before = entries(getattr(plan, word))
+        rerouted = tuple(_rerouted(word, spec) for spec in before)
+        if rerouted != before and (time := _time(replace(plan, **{word: listed(rerouted)}))) is not None:  # type: ignore[arg-type]
+            yield time, "answer.remedy.reroute", {}
+    link = link_waited_for(outcome) if outcome.run else None
+    if link and link.share >= LEAST:
+        ends = outcome.topology.links[link.link]
+        spec = f"set_link:{written({'src': ends.src, 'dst': ends.dst, 'times': '2'})}"
+        if (time := _time(replace(plan, edits=listed([*entries(plan.edits), spec])))) is not None:
+            yield time, "answer.remedy.link", {"link": f"{ends.src} ↔ {ends.dst}"}
+
+
+def _rerouted(word: str, spec: str) -> str:
+    """Return an entry with other ways round, where its kind can be told to find them."""
+    kind, _, rest = spec.partition(":")
+    if kind not in LISTS[word] or "reroute" not in LISTS[word].parameters(kind):
+        return spec
+    return f"{kind}:{written(pairs(rest) | {'reroute': 'yes'})}"
+
+
+def _algorithms(plan: Plan) -> Iterator[Plan]:
+    """The other algorithms of the same collective."""
+    collective = collective_of(plan.algorithm)
+    for name, entry in ALGORITHMS.items():
+        if entry.collective.name == collective and name != plan.algorithm and ":" not in name:
+            yield replace(plan, algorithm=name, settings="")
+
+
+def _time(plan: Plan) -> float | None:
+    """Return the seconds that a plan takes; None where it cannot be run here, takes too long to try, or never ends."""
+    try:
+        prepared = plan.prepare()
+        return prepared.run().time if prepared.work.transfers <= MOST else None
+    except (InputError, StalledError):
+        return None

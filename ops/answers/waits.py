@@ -1,0 +1,90 @@
+"""Who waits for what: the link or the rank that holds up the end of a run, and how many ranks it holds up."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ops.answers.outcome import Outcome
+from sim.base.ragged import take
+from sim.topology import Floats
+from sim.trace import Trace
+from sim.trace.breakdown import PARTS, Breakdown
+
+FLOWING = [PARTS.index(part) for part in ("bytes", "slowed", "sharing")]
+"""What a link costs a transfer beside its latency."""
+WAITING = PARTS.index("waiting")
+
+
+class Holder(NamedTuple):
+    """A link or a rank of a run, the share of the run that its critical path spends on it, and who waits for it.
+
+    `ranks` counts the ranks whose last message comes after a chain of messages that passes it; 0 where not every
+    transfer has a row. The name is `A ↔ B` where more ranks wait for one of both directions than for this one.
+    """
+
+    name: str
+    share: float
+    ranks: int
+    link: int = -1
+
+
+def link_waited_for(outcome: Outcome) -> Holder | None:
+    """Return the link that the critical path spends most time on; None where it spends none."""
+    path, run = outcome.path, outcome.run
+    if path is None or run is None or not run.time:
+        return None
+    use, seconds = run.link_use, np.zeros(len(run.topology.links))
+    for i, spent in zip(run.breakdown.path.tolist(), _spent(run.breakdown, FLOWING).tolist(), strict=True):
+        route = path.route_of(i)
+        if len(route):
+            seconds[route[np.argmax(use[route])]] += spent
+    if not seconds.any():
+        return None
+    link = int(np.argmax(seconds))
+    ends, share = run.topology.links[link], float(seconds[link]) / run.time
+    name = f"{ends.src} → {ends.dst}"
+    if not run.is_written_out:
+        return Holder(name, share, 0, link)
+    back = [i for i, other in enumerate(run.topology.links) if (other.src, other.dst) == (ends.dst, ends.src)]
+    one, both = (_ranks_behind(path, _crossing(path, links)) for links in ([link], [link, *back]))
+    return Holder(f"{ends.src} ↔ {ends.dst}" if both > one else name, share, both, link)
+
+
+def _crossing(trace: Trace, several: list[int]) -> NDArray[np.bool_]:
+    """Which transfers cross one of some links."""
+    offsets, links = take(*trace.routes, trace.route)
+    row = np.repeat(np.arange(len(trace.route)), np.diff(offsets))
+    return np.asarray(np.bincount(row[np.isin(links, several)], minlength=len(trace.route)) > 0)
+
+
+def rank_waited_for(outcome: Outcome) -> Holder | None:
+    """Return the rank whose being late or slow costs the critical path most; None where none does."""
+    path, run = outcome.path, outcome.run
+    if path is None or run is None or not run.time:
+        return None
+    lost = _spent(run.breakdown, [WAITING])
+    if not lost.any():
+        return None
+    senders = path.schedule.src[run.breakdown.path]
+    seconds = np.bincount(senders, lost)
+    rank = int(np.argmax(seconds))
+    behind = _ranks_behind(path, path.schedule.src == rank) if run.is_written_out else 0
+    return Holder(str(rank), float(seconds[rank]) / run.time, behind)
+
+
+def _spent(why: Breakdown, parts: list[int]) -> Floats:
+    """Seconds that every transfer of the critical path spends on some parts."""
+    return np.asarray(why.seconds[:, parts].sum(axis=1))
+
+
+def _ranks_behind(trace: Trace, marked: NDArray[np.bool_]) -> int:
+    """Count the ranks whose last message comes after a chain of causes with a marked transfer in it."""
+    behind, cause = np.append(marked, False), np.append(trace.cause, -1).astype(np.int64)
+    for _ in range(len(cause).bit_length()):
+        behind |= behind[cause]
+        cause = np.where(cause >= 0, cause[cause], -1)
+    order = np.argsort(trace.end, kind="stable")
+    last = np.full(trace.schedule.places, -1)
+    last[trace.schedule.dst[order]] = order
+    return int(behind[last[: trace.schedule.n]].sum())
