@@ -85,7 +85,7 @@ def _judged(table: Table, verdict: Judged) -> dict[str, Any]:
 
 def _mpi_lines(fit: dict[str, Any]) -> Iterator[str]:
     prices = f"a step {fmt_time(fit['step'])}, {fmt_bandwidth(fit['rate'])}, adding {fmt_bandwidth(fit['adding'])}"
-    buffers = {True: ", buffers are kept", False: ", buffers are taken anew", None: ""}[fit["keeps_buffers"]]
+    buffers = {True: ", buffers are kept", False: ", buffers are allocated again", None: ""}[fit["keeps_buffers"]]
     yield f"{fit['table']}: {prices}{buffers}"
     for one in fit["on"]:
         where = "itself" if one["table"] == fit["table"] else one["table"]

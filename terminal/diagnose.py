@@ -45,7 +45,7 @@ def _cables(diagnosis: Diagnosis) -> list[str]:
         for cable in diagnosis.cables
     ]
     more = [f"and {diagnosis.alike} more as much as the last"] if diagnosis.alike else []
-    return [*table([["cable", "half as wide", "twice as wide"], *body]), *more] if body else []
+    return [*table([["link", "half bandwidth", "double bandwidth"], *body]), *more] if body else []
 
 
 def _ranks(ranks: tuple[RingRank, ...]) -> list[str]:

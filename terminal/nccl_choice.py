@@ -125,7 +125,7 @@ def _text(data: dict[str, Any]) -> str:
         lines.append(f"ring {k}: {shown}")
     family = data["family"]
     lines.append(
-        f"note: simulated with the pace of {family}" if family else "note: simulated with NCCL's own constants"
+        f"note: simulated with the calibration of {family}" if family else "note: simulated with NCCL's own constants"
     )
     if data["nccl"] != NEWEST:
         lines.append(f"note: NCCL's tuner with the tables of {data['nccl']}")

@@ -101,7 +101,7 @@ def _text(data: dict[str, Any]) -> str:
     rows = {
         "time": fmt_time(time),
         "busbw": fmt_bandwidth(data["busbw_Bps"]),
-        "bound": f"{fmt_time(data['bound_s'])} at least, whatever the ranks do ({above(time, data['bound_s'])})",
+        "bound": f"{fmt_time(data['bound_s'])} is the lower bound ({above(time, data['bound_s'])})",
     }
     if rival is None:
         rows["known"] = "no registered algorithm can do it here"

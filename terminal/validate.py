@@ -150,7 +150,7 @@ def _expectation(table: dict[str, Any]) -> str:
     """On how many tables the pace rests, and how far off four of five rows may be."""
     expected = table["expected_error"]
     if expected["from_1MiB"] is None or expected["below_1MiB"] is None:
-        return "no table of such a machine is known: nothing tells how far off this is"
+        return "no table of such a machine is known: the error is unknown"
     small, large = expected["below_1MiB"], expected["from_1MiB"]
     return f"rests on {table['rests_on']} tables: expect four of five within {small:.0%} below 1 MiB, {large:.0%} above"
 
@@ -158,7 +158,7 @@ def _expectation(table: dict[str, Any]) -> str:
 def _text(data: dict[str, Any]) -> str:
     lines = []
     for table in data["tables"]:
-        pace = f"pace of {table['family'] or 'NCCL itself'}" if table["parameters"] else "links alone"
+        pace = f"calibration of {table['family'] or 'NCCL itself'}" if table["parameters"] else "links alone"
         why = "as given" if table["machine_from"] == "given" else f"by {table['machine_from']}"
         lines.append(f"{table['source']}: {table['machine']} ({why}), {table['ranks']} ranks, {pace}")
         if table["parameters"]:
