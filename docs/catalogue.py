@@ -18,13 +18,11 @@ HEAD = """# Algorithms
 
 {algorithms} algorithms for {collectives} collectives, {forms} of them with a form for blocks of unequal size, from the
 list that the terminal and the dashboard use too; `list algorithms` counts them. This page is made by `python -m docs`;
-a test says when it is stale.
-
-Figures are for 8 ranks where nothing else is said, and for parameters as they are when left out. *Steps* are the
-schedule's own. *Sends* and *receives* are the messages and the share of the size m of the busiest rank. *Time* is
-what the algorithm claims to take on an ideal switch, which the tests hold against simulated time: α is the latency of
-one message, β the time per byte of a link, γ the time per byte added; with ≤ it is a bound. For unequal blocks it is
-the time for equal ones. m counts as in nccl-tests.
+a test fails when it is stale. Numbers are for 8 ranks unless stated otherwise, and for default parameters. *Steps*
+counts the steps of the schedule. *Sends* and *receives* are the messages and the share of the size m of the busiest
+rank. *Time* is the expected time on an ideal switch; tests compare it with the simulated time. α is the latency of one
+message, β the time per byte of a link, γ the time per byte added; with ≤ it is an upper bound. For unequal blocks the
+time is that of equal ones. m counts as in nccl-tests.
 """
 
 

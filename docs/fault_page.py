@@ -9,15 +9,15 @@ from sim.parameters import Parameter
 
 HEAD = """# What if
 
-What can go wrong in a run, from the list that the terminal and the dashboard use too: `--fault NAME:key=value,…`, and
-*What if* in the sidebar. A click in the player's pictures asks some of it; what is in braces is filled in with what was
-clicked, the instant that is shown, and the run's time. A comma in a device's name is written `%2C`; `;`, `=`, `|` and
+The faults of a run, from the same list as the terminal and the dashboard: `--fault NAME:key=value,…`, and
+*What if* in the sidebar. A click in the player offers some of them. Braces are filled in with the clicked link or
+device, the current instant, and the run's time. A comma in a device's name is written `%2C`; `;`, `=`, `|` and
 `&` have codes of their own, as in links. This page is made by `python -m docs`; a test says when it is stale.
 """
 EDITING = """# Another machine
 
-What can be changed on a machine before a run: `--edit NAME:key=value,…`, and *Change the machine* in the sidebar.
-Several edits are made one after the other; `topology` tells what differs.
+Changes to a machine before a run: `--edit NAME:key=value,…`, and *Change the machine* in the sidebar.
+Several edits are made one after the other; `topology` lists the changes.
 """
 
 

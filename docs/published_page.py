@@ -12,7 +12,7 @@ a GPU multiplies, so one row gives that speed: in each group the row with the fe
 which the simulated step takes exactly what was published. All other rows of the group are predicted with it: what more
 GPUs, hosts and micro-batches add. The error is the simulated time over the published one, less one.
 
-`accuracy --steps SOURCE` simulates the rows of a source anew, `accuracy --steps all` those of all; the rows below were
+`accuracy --steps SOURCE` simulates the rows of a source again, `accuracy --steps all` those of all; the rows below were
 kept by `accuracy --steps all -o ops/measured/predicted_steps.json`. A source is a file in `ops/measured/steps/`, with
 its set-up: machine, workload and parameters of every row.
 
@@ -22,10 +22,10 @@ its set-up: machine, workload and parameters of every row.
 """
 LIMITS = """## What the errors are made of
 
-- A group of which one row is odd is off in all others: MPT 760m ran slower on 8 H100 than on 16, MPT 1b slower on 32
+- One odd row of a group causes errors in all others: MPT 760m ran slower on 8 H100 than on 16, MPT 1b slower on 32
   A100 than on 64.
-- Small models lose 5 to 10 % from 128 to 512 GPUs, and the simulation 1 %: it has no input pipeline, no optimizer,
-  no garbage collection and no traffic of others, all of which weigh more where a step is short.
+- Small models lose 5 to 10% from 128 to 512 GPUs, and the simulation 1%: it has no input pipeline, no optimizer,
+  no garbage collection and no traffic of others. All of these matter more for a short step.
 - Megatron's row of 1.7 billion parameters gives one speed for matrices of every width; wider ones multiply faster, so
   that large models are predicted too slow.
 """

@@ -30,7 +30,7 @@ within how much four times of five lie (`expected_error`)."""
 TABLE = """Medians of absolute errors over all rows, below and from 1 MiB; *left out* is what the same rows come to
 where the layer was fitted without that table, *unseen* where nothing of the layer is known. Times by system
 (`times.csv`) are NVIDIA's for ai-dynamo/aiconfigurator: four collectives on 2, 4 and 8 GPUs, as far as there. `accuracy
-FILE… --leave-out -o` made these figures, and `python -m docs` this part of the page.
+FILE… --leave-out -o` computed these numbers, and `python -m docs` this part of the page.
 
 | table | layer | rows | fitted | left out | unseen |
 |---|---|---|---|---|---|
@@ -49,7 +49,7 @@ By the number of GPUs, where a table has several, left out with all its other nu
 The median of the {tables} tables' medians is {left_large} from 1 MiB on and {left_small} below where they are left
 out; on one host {host_large} and {host_small}. Of the {held_rows} rows left out {held} lie inside the band that is
 said to hold 80%. Where a layer has several tables, its band is that of its rows left out. Where it has one, and where
-nothing tells what joins the hosts, it is what one more layer of the kind would come to of which nothing is known:
+the network between hosts is unknown, it is the expected error of one more unknown layer of its kind:
 {unknown_gpus} below and from 1 MiB on one host, {unknown_nets} between hosts. So far
 apart are set-ups of one and the same machine, too. GPUs older than all that were measured share the others' latencies
 alone: NCCL's rates for them hold what copying takes, as the two tables of A40s show."""
@@ -58,7 +58,7 @@ PUBLISHED = """With nothing given by hand, the median of the medians of the {tab
 {cells} cells of all published rows (a system, a number of GPUs, a collective, a half of the sizes) no other model is
 nearer in {nearest}. All {system_rows} times by system that the layers were fitted to are {system_large} off from 1 MiB
 on and {system_small} below (medians); {inside} of the rows lie inside the band that is said to hold 80%. `accuracy
-FILE… -o ops/measured/published.json` made these figures, and prints them table by table with what it leaves out
+FILE… -o ops/measured/published.json` computed these numbers, and prints them table by table with what it leaves out
 and why."""
 NVIDIA = ("Ampere", "Hopper", "Blackwell")
 """Generations that the first lines speak of."""

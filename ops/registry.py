@@ -316,29 +316,29 @@ def algorithm(
     Parameters
     ----------
     *collectives : Collective
-        What it carries out, from `ops.collectives`.
+        Collectives of the algorithm, from `ops.collectives`.
     name : str
-        What stands behind the collective's name; the function's own name unless given.
+        Name after the collective; the name of the function unless given.
     cost : callable
-        `cost(n, **params)`: the αs, βs and γs that it takes, which tests hold against the simulator.
+        `cost(n, **params)`: the expected numbers of α, β and γ; tests compare them with the simulator.
     pieces : callable
-        `pieces(n, **params)`: into how many slots a block is cut; one unless given.
+        `pieces(n, **params)`: number of slots per block; one unless given.
     only : callable
-        `only(n, **params)`: why some number of ranks cannot be done, or None.
+        `only(n, **params)`: the reason why n ranks are not supported, or None.
     exact : bool
-        Whether `cost` is met exactly; otherwise it is an upper bound.
+        Whether `cost` is exact; otherwise it is an upper bound.
     ordered : bool
         Whether a rank finishes a step before its next.
     switches : callable
-        `switches(n, **params)`: the kinds of the switches that play ranks n, n + 1 ….
+        `switches(n, **params)`: kinds of the switches with rank numbers n, n + 1 ….
     ids : mapping
-        What libraries call it, like `{"openmpi": "4", "nccl": "Ring"}`.
+        Its names in libraries, like `{"openmpi": "4", "nccl": "Ring"}`.
     presets : mapping
-        Parameters that a library runs it with, like `{"openmpi:2": {"chains": 4}}`.
+        Its parameters in libraries, like `{"openmpi:2": {"chains": 4}}`.
     reference : str
         Its source.
     symmetry : callable
-        `symmetry(n, **params)`: the renamings under which all do what rank 0 does; then `every_rank(n)` is enough.
+        `symmetry(n, **params)`: the renamings that map rank 0 to every rank; then `every_rank(n)` is enough.
 
     Returns
     -------
@@ -348,7 +348,7 @@ def algorithm(
     Raises
     ------
     AdditionError
-        For what is no collective, a name that is taken, or a function without a docstring.
+        If a collective is invalid, the name is taken, or the function has no docstring.
     """
     functions = {"cost": cost, "pieces": pieces, "only": only, "switches": switches, "symmetry": symmetry}
     if len(collectives) == 1 and inspect.isfunction(collectives[0]):  # `@algorithm` without brackets

@@ -169,7 +169,7 @@ def _remade(kind: type[ReportedError], args: tuple[object, ...]) -> ReportedErro
 
 
 class InputError(ReportedError, ValueError):
-    """Something a person typed, pasted or passed cannot be used.
+    """An input that cannot be used.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class InputError(ReportedError, ValueError):
         The id of a text, or a sentence of one's own: what is wrong, where, and what to do. One that is too long loses
         its middle; of a list there it says how many entries are left out.
     **values : object
-        What fills the places of the text.
+        Values for the places of the text.
     """
 
 

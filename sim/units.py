@@ -86,7 +86,7 @@ def parse_bandwidth(text: str, what: str | Message = "bandwidth") -> float:
     text : str
         A number with a unit, like `25GBps`, `25GB/s` or `200Gbps`, or a bare number of bytes per second.
     what : str or Message
-        What messages call it.
+        Its name in error messages.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def parse_bandwidth(text: str, what: str | Message = "bandwidth") -> float:
     Raises
     ------
     InputError
-        For what is no bandwidth from 1 B/s to 1 EB/s.
+        If the text is not a bandwidth from 1 B/s to 1 EB/s.
 
     Examples
     --------
@@ -144,7 +144,7 @@ _TIME_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def fmt_time(seconds: float) -> str:
-    """Write a time with four digits and a unit.
+    """Format a time with four digits and a unit.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ _BINARY_STEPS = ((TiB, "TiB"), (GiB, "GiB"), (MiB, "MiB"), (KiB, "KiB"))
 
 
 def fmt_size(size: float) -> str:
-    """Write a size in binary units when they come out whole, in decimal ones otherwise.
+    """Format a size in binary units if the number is whole, in decimal units otherwise.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def fmt_number(value: float, unit: str) -> str:
 
 
 def fmt_bandwidth(rate: float) -> str:
-    """Write a bandwidth in decimal bytes per second, as nccl-tests prints them.
+    """Format a bandwidth in decimal bytes per second, as nccl-tests does.
 
     Parameters
     ----------

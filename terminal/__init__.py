@@ -52,12 +52,12 @@ _NOW = {
     "trust": "allow-exec",
     **{f"most-{what}": f"max-{what}" for what in ("memory", "seconds", "jobs", "devices")},
 }
-RENAMED = {f"--{old}": f"--{new}" for old, new in _NOW.items()}
-"""Options by the names that they had."""
+RENAMED = {f"--{old}": f"--{new}" for old, new in _NOW.items()} | {"ladder": "exercises"}
+"""New names of options and commands by their old names."""
 
 
 class TerminalCommand(click.Command):
-    """A word a person types, and what it does. Every one of them answers as JSON too."""
+    """A command of the terminal. Every command also answers as JSON."""
 
     batch = False
     """Whether it makes many runs, or files, which nobody waits for: what a visitor's run may take is no limit then."""
@@ -66,7 +66,7 @@ class TerminalCommand(click.Command):
         super().__init__(*args, **kwargs)
         from terminal.shared.limits import options  # which takes this package's own types
 
-        largest = f"how many devices a machine may have; {USUAL} if left out"
+        largest = f"largest number of devices of a machine; {USUAL} if left out"
         devices = click.Option(["--max-devices"], metavar="N", callback=_max_devices, help=largest)
         self.params += [
             devices,
@@ -137,8 +137,10 @@ class LazyGroup(click.Group):
         super().__init__(*args, **kwargs)
         self.commands = dict.fromkeys(commands())  # type: ignore[assignment]  # names, for lists and suggestions
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of that name, if there is one."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of that name, if there is one. Raises click.UsageError for a former name."""
+        if cmd_name in RENAMED:
+            raise click.UsageError(f"{cmd_name} is called {RENAMED[cmd_name]} now: write {RENAMED[cmd_name]}", ctx)
         if cmd_name not in commands():
             return None
         file = commands()[cmd_name]

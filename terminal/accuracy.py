@@ -58,22 +58,22 @@ Strange = list[tuple[str, str]]
 
 @command(kind=BatchCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--leave-out", is_flag=True, help="fit all layers to the files, then each again without every table")
+@click.option("--leave-out", is_flag=True, help="calibrate on the files, then again without each table")
 @click.option(
     "-o",
     "--output",
     type=TO_WRITE,
     metavar="FILE.json",
-    help="write every row with every model's answer; with --leave-out the layers",
+    help="write every row with every model's answer; with --leave-out the calibration",
 )
 @click.option(
     "--steps",
     multiple=True,
     metavar="SOURCE",
-    help="instead of FILEs: training steps that a source has published, all for every source",
+    help="published training steps of this source instead of FILEs; all for every source",
 )
 def accuracy(files: tuple[str, ...], leave_out: bool, output: str | None, steps: tuple[str, ...]) -> Answer:
-    """The median error of every system, number of GPUs, collective and half of the sizes, worst first.
+    """Show the median error by system, number of GPUs, collective and size class, worst first.
 
     Beside it stand NCCL's tuner, a ring of αs and βs, and the cost model of autoparallel. A FILE may be a folder of
     them. With --steps, published training steps: the smallest of a group gives one GPU's speed, from which the

@@ -11,7 +11,7 @@ from terminal.shared.options import takes
 @axes
 @takes(*JOBS, *FIGURE)
 def bandwidth(grid: Grid, jobs: int, figure: str | None) -> Answer:
-    """Bus bandwidth against size, as nccl-tests prints it."""
+    """Show bus bandwidth against size, as nccl-tests prints it."""
     rows = rows_of(of_sizes(grid, "8..1GiB*4"), jobs)
     draw(figure, lambda charts: charts.bandwidths(over_size(rows), where(grid.machines, dict(grid.vary))))
     return Answer(DONE, {**origin(rows), "rows": plain(rows)}, as_nccl_tests(rows))

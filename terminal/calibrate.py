@@ -22,17 +22,19 @@ from terminal.shared.files import TO_WRITE
 
 @command(kind=BatchCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--machine", default="", metavar="SPEC", help="where they were measured; read from the files if left out")
+@click.option(
+    "--machine", default="", metavar="SPEC", help="machine of the measurements; read from the files if left out"
+)
 @click.option("--name", metavar="NAME", help="what to call the family; the machine's name if left out")
 @click.option(
     "-o",
     "--output",
     type=TO_WRITE,
     metavar="FILE.json",
-    help="also write the pace, its tables and errors",
+    help="also write the calibration, its tables and errors",
 )
 def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: str | None) -> Answer:
-    """One set of factors on NCCL's constants that fits all given tables of a family of machines.
+    """Fit one set of factors on NCCL's constants to all tables of a family of machines.
 
     Of named algorithms of MPI libraries: three numbers for each table, and whether its library keeps its buffers,
     judged on every table of the same system.
@@ -83,7 +85,7 @@ def _judged(table: Table, verdict: Judged) -> dict[str, Any]:
 
 def _mpi_lines(fit: dict[str, Any]) -> Iterator[str]:
     prices = f"a step {fmt_time(fit['step'])}, {fmt_bandwidth(fit['rate'])}, adding {fmt_bandwidth(fit['adding'])}"
-    buffers = {True: ", buffers are kept", False: ", buffers are taken anew", None: ""}[fit["keeps_buffers"]]
+    buffers = {True: ", buffers are kept", False: ", buffers are allocated again", None: ""}[fit["keeps_buffers"]]
     yield f"{fit['table']}: {prices}{buffers}"
     for one in fit["on"]:
         where = "itself" if one["table"] == fit["table"] else one["table"]

@@ -22,9 +22,11 @@ from terminal.shared.options import FAULT, MACHINE_ALONE, NETWORKS, RANKS, SIZE,
 @command
 @click.argument("algorithms", nargs=-1, metavar="COLLECTIVE.ALGORITHM[:key=value,…]...")
 @asks(*MACHINE_ALONE, TOPOLOGY, *NETWORKS, *SIZE, *RANKS, *FAULT)
-@click.option("--compare-to", "against", metavar="CHANGES", help="what one algorithm is compared with, like size=1MiB")
+@click.option(
+    "--compare-to", "against", metavar="CHANGES", help="changes of a second plan of one algorithm, like size=1MiB"
+)
 def compare(plan: Plan, algorithms: tuple[str, ...], against: str | None) -> Answer:
-    """Which algorithm, or which of two plans, is faster and why; algorithms also on several networks and sizes.
+    """Compare algorithms or two plans: the fastest, crossover sizes and the reason; also on several networks.
 
     One algorithm with faults or edits is compared with the same run without them.
     """

@@ -27,7 +27,7 @@ LARGEST_PORT = 65535
     metavar="NAME",
     envvar=HOSTS,
     show_envvar=True,
-    help="a name that it answers to, beside localhost and addresses; may be repeated",
+    help="host name to accept, beside localhost and addresses; may be repeated",
 )
 @click.option(
     "--embed-from",
@@ -36,7 +36,7 @@ LARGEST_PORT = 65535
     metavar="ORIGIN",
     envvar=EMBED_FROM,
     show_envvar=True,
-    help="where pages may frame it, like https://course.example.org; may be repeated",
+    help="origin of pages that may embed it, like https://course.example.org; may be repeated",
 )
 def dashboard(port: int, hosts: tuple[str, ...], origins: tuple[str, ...], further: tuple[str, ...]) -> Answer:
     """Serve the dashboard on http://localhost:8501.

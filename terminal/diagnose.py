@@ -17,7 +17,7 @@ from terminal.shared.options import MACHINE_ALONE, asks
 @command
 @asks(click.argument("topology", required=False, metavar="[FILE]"), *MACHINE_ALONE)
 def diagnose(plan: Plan) -> Answer:
-    """The best order of ranks for a ring, the cables that matter most to it, and how every GPU is joined to others."""
+    """Show the best rank order for a ring, its most important links, and the bandwidth of every GPU."""
     diagnosis = look_at(plan)
     spec = entries(ordered(plan, diagnosis.order).edits)[-1] if diagnosis.order != tuple(range(diagnosis.n)) else ""
     lines = [
@@ -45,7 +45,7 @@ def _cables(diagnosis: Diagnosis) -> list[str]:
         for cable in diagnosis.cables
     ]
     more = [f"and {diagnosis.alike} more as much as the last"] if diagnosis.alike else []
-    return [*table([["cable", "half as wide", "twice as wide"], *body]), *more] if body else []
+    return [*table([["link", "half bandwidth", "double bandwidth"], *body]), *more] if body else []
 
 
 def _ranks(ranks: tuple[RingRank, ...]) -> list[str]:

@@ -18,7 +18,7 @@ from terminal.shared.types import ASSIGNMENT
 
 @command
 @asks(*ALGORITHM, *MACHINE, *RANKS, machine=False)
-@click.option("--to", required=True, metavar="FORMAT", help="a format that `list formats --json` says is written")
+@click.option("--to", required=True, metavar="FORMAT", help="output format, see `list formats --json`")
 @click.option(
     "--option",
     "options",
@@ -27,7 +27,7 @@ from terminal.shared.types import ASSIGNMENT
     metavar="KEY=VALUE",
     help="an option of the format, like size=1MiB",
 )
-@click.option("-o", "--output", type=TO_WRITE, metavar="FILE", help="where to write; the terminal if left out")
+@click.option("-o", "--output", type=TO_WRITE, metavar="FILE", help="file to write; the terminal if left out")
 def export(plan: Plan, to: str, options: tuple[str, ...], output: str | None) -> Answer:
     """Write a machine or a schedule in another format."""
     format_name, exported = _writer(to)

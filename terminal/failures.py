@@ -14,7 +14,7 @@ from terminal.shared.swings import described, title
 @asks(*ONE)
 @takes(*FIGURE)
 def failures(plan: Plan, figure: str | None) -> Answer:
-    """What the run takes without each cable it uses, when what crossed it goes another way."""
+    """Run time after each link failure, with traffic rerouted."""
     plain, losses = losses_of(prepare(plan), progress=Bar("cables"))
     time = plain.time
     draw(figure, lambda charts: charts.failures(time, losses, title(plain)))

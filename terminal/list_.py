@@ -97,12 +97,12 @@ SECTIONS: dict[str, Callable[[], list[_Entry]]] = {
 @click.argument("what", required=False, metavar="[WHAT]")
 @click.option(
     "--library", cls=EntryOption, of=ALGORITHMS.libraries, metavar="NAME",
-    help="of algorithms: only what this library has, under its own names",
+    help="only algorithms of this library, under its names",
 )  # fmt: skip
 def list_(what: str | None, library: str | None) -> Answer:
-    """What there is, from the registries: collectives, algorithms, machines, faults, formats, workloads, or all.
+    """List collectives, algorithms, machines, faults, formats, workloads, or all.
 
-    The libraries, too, whose rules choose algorithms for programs, the networks that join hosts, and edits of machines.
+    Also libraries that choose algorithms, networks between hosts, and edits of machines.
     """
     if library is not None:
         if what not in (None, "algorithms"):

@@ -31,7 +31,7 @@ def mpi(
     trace: str | None,
     opened: tuple[int, str] | None,
 ) -> Answer:
-    """Run a Python MPI program on the simulated cluster, with no MPI installed.
+    """Run a Python MPI program on the simulated cluster; MPI is not needed.
 
     SCRIPT.py is a program for mpi4py; one for PyTorch is run by `torchrun`. The ARGs are what it finds in sys.argv:
     behind the script, all that is no option of this command, or one that stands twice, and everything after --. The

@@ -41,7 +41,7 @@ from terminal.shared.types import ASSIGNMENT, SIZE
 )
 @click.option("--collective", default="allreduce", metavar="NAME", help="allreduce if left out")
 def nccl_choice(plan: Plan, sizes: tuple[int, ...], collective: str) -> Answer:
-    """The algorithm and protocol NCCL takes here, its prediction for all of them, and the rings it builds."""
+    """Show NCCL's algorithm and protocol, its predictions for all of them, and its rings."""
     machine = plan.topology()
     options = nccl_options(assignments(plan.settings, "--set"), "nccl-choice")
     ranks = machine.taking_part(plan.ranks)
@@ -125,7 +125,7 @@ def _text(data: dict[str, Any]) -> str:
         lines.append(f"ring {k}: {shown}")
     family = data["family"]
     lines.append(
-        f"note: simulated with the pace of {family}" if family else "note: simulated with NCCL's own constants"
+        f"note: simulated with the calibration of {family}" if family else "note: simulated with NCCL's own constants"
     )
     if data["nccl"] != NEWEST:
         lines.append(f"note: NCCL's tuner with the tables of {data['nccl']}")

@@ -20,27 +20,29 @@ from ui.export import exports
 
 @command(kind=BatchCommand)
 @asks(*RUN)
-@click.option("-o", "--output", type=TO_WRITE, metavar="FILE", required=True, help="its ending says what it becomes")
+@click.option(
+    "-o", "--output", type=TO_WRITE, metavar="FILE", required=True, help="file to write; its ending chooses the format"
+)
 @click.option(
     "--view",
     default="machine",
     metavar="VIEW",
-    help="machine, shape (the algorithm's own), matrix (who holds what) or time",
+    help="machine, shape (algorithm), matrix (blocks of each rank) or time",
 )
 @click.option("--at", type=TIME, metavar="TIME", help="the instant of a picture, like 250us; the middle if left out")
 @click.option(
-    "--from", "begin", type=TIME, metavar="TIME", help="where a film begins, like 100us; the start if left out"
+    "--from", "begin", type=TIME, metavar="TIME", help="start of a video, like 100us; the start of the run if left out"
 )
-@click.option("--to", "end", type=TIME, metavar="TIME", help="where it ends; the end of the run if left out")
-@click.option("--tempo", type=TIME, metavar="TIME", help="instead of --seconds: what a second of it shows, like 20us")
-@click.option("--seconds", type=NUMBER, default="8", metavar="S", help="how long a film takes")
-@click.option("--fps", type=WHOLE, default="12", metavar="N", help="frames per second of a film")
-@click.option("--width", type=WHOLE, default="1280", metavar="PIXELS", help="pixels across")
-@click.option("--language", type=LANGUAGE, default="en", metavar="CODE", help="of the words in it")
-@click.option("--theme", type=click.Choice(["light", "dark"]), help="the paper; light if left out")
+@click.option("--to", "end", type=TIME, metavar="TIME", help="end of a video; the end of the run if left out")
+@click.option("--tempo", type=TIME, metavar="TIME", help="instead of --seconds: simulated time per second, like 20us")
+@click.option("--seconds", type=NUMBER, default="8", metavar="S", help="length of a video")
+@click.option("--fps", type=WHOLE, default="12", metavar="N", help="frames per second of a video")
+@click.option("--width", type=WHOLE, default="1280", metavar="PIXELS", help="width in pixels")
+@click.option("--language", type=LANGUAGE, default="en", metavar="CODE", help="language of its texts")
+@click.option("--theme", type=click.Choice(["light", "dark"]), help="theme; light if left out")
 @click.option("--dark", is_flag=True, help="the same as --theme dark")
 def render(plan: Plan, output: str, view: str, language: str, theme: str | None, **drawn: Any) -> Answer:
-    """Write a run as a film, a picture, a page that plays offline, a trace or a schedule."""
+    """Write a run as a video, a picture, a web page that plays offline, a trace or a schedule."""
     ending = ending_of(output, list(exports.EXPORTS))
     if drawn["dark"] and theme == "light":
         raise InputError("option.theme")

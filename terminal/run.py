@@ -34,10 +34,10 @@ SHOWN = 8
         "--op", metavar="OP", help="how real numbers are combined: sum, mean, max, min or prod; sum if left out"
     ),
 )
-@click.option("--unfolded", is_flag=True, help="simulate every rank, though all may do and see the same")
+@click.option("--unfolded", is_flag=True, help="simulate every rank, even when ranks are equivalent")
 @click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write everything that happened to a file")
 def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
-    """Prove a collective and time it on a machine; ranks that are all alike are simulated once."""
+    """Verify a collective and time it on a machine; equivalent ranks are simulated once."""
     begun = time.perf_counter()
     kind = kind_of(plan) if plan.dtype or plan.op else None
     placed = _placed(plan)
@@ -88,8 +88,7 @@ def _rows(data: dict[str, Any], outcome: Run) -> dict[str, str]:
         rows["buffer"] = f"{fmt_size(data['extent_bytes'])} from the first byte to the end of the last block"
     if data["bound_s"]:
         ratio = f" ({above(data['time_s'], data['bound_s'])})"
-        doers = "ranks and switches" if outcome.is_written_out and outcome.trace.schedule.switches else "ranks"
-        rows["bound"] = f"{fmt_time(data['bound_s'])} at least, whatever the {doers} do{ratio}"
+        rows["bound"] = f"{fmt_time(data['bound_s'])} is the lower bound{ratio}"
     if data["bottleneck"]:
         busiest = data["bottleneck"]
         rows["bottleneck"] = f"{busiest['src']} -> {busiest['dst']}, busy {busiest['share']:.1%} of the time"
@@ -107,5 +106,5 @@ def _rows(data: dict[str, Any], outcome: Run) -> dict[str, str]:
 
 def _fault(hit: dict[str, Any]) -> str:
     if not hit["transfers"]:
-        return f"{hit['fault']} bore on nothing"
-    return f"{hit['fault']} bore on {hit['transfers']:,} transfers, on one for {fmt_time(hit['longest_s'])}"
+        return f"{hit['fault']} delayed no transfer"
+    return f"{hit['fault']} delayed {hit['transfers']:,} transfers, by at most {fmt_time(hit['longest_s'])}"

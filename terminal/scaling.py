@@ -13,7 +13,7 @@ from terminal.shared.options import takes
 @axes
 @takes(*JOBS, *FIGURE)
 def scaling(grid: Grid, jobs: int, figure: str | None) -> Answer:
-    """Time against the number of ranks, at one size: of --ranks, or of a machine's parameter in --vary."""
+    """Show time against the number of ranks at one size, from --ranks or a machine parameter in --vary."""
     rows = rows_of(grid, jobs)
     sizes = {row["size_bytes"] for row in rows}
     if len(sizes) > 1:

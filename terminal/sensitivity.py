@@ -25,7 +25,7 @@ from terminal.shared.types import NUMBER
 @click.option("--factor", type=NUMBER, default="2", metavar="X", help="how much slower and faster")
 @takes(*FIGURE)
 def sensitivity(plan: Plan, by: By, factor: float, figure: str | None) -> Answer:
-    """Which link's bandwidth or latency matters most: the run again with each slower and faster."""
+    """Show which link matters most: repeat the run with each link slower and faster."""
     plain, swings = swings_of(prepare(plan), factor=factor, by=by, progress=Bar("changes"))
     time = plain.time
     draw(figure, lambda charts: charts.tornado(time, swings, factor, title(plain)))

@@ -13,9 +13,9 @@ from ui.plan.gallery import exhibits
 
 @command(kind=BatchCommand)
 @click.argument("folder", metavar="DIR")
-@click.option("--address", default=pages.ADDRESS, metavar="URL", help="where links to the dashboard lead")
+@click.option("--address", default=pages.ADDRESS, metavar="URL", help="address of the dashboard, for links")
 def site(folder: str, address: str) -> Answer:
-    """Write every example, the lessons and the story as pages that play anywhere, examples with picture and files."""
+    """Write all examples, the lessons and the story as web pages that play offline."""
     path = Path(folder)
     pages.check(path, address)
     examples = exhibits()

@@ -36,8 +36,8 @@ from terminal.shared.progress import Bar
     metavar="SPEC",
     help="KIND:key=value,…, several with `;` between, or none; each is a point",
 )
-@click.option("--seeds", default="", metavar="N,…", help="1,2,3: for faults that draw something")
-@click.option("-o", "--output", required=True, metavar="TABLE.parquet", help="where rows go; it may have some already")
+@click.option("--seeds", default="", metavar="N,…", help="1,2,3: seeds of random faults")
+@click.option("-o", "--output", required=True, metavar="TABLE.parquet", help="table to write; rows in it are kept")
 @takes(*JOBS)
 @click.option("--dask", default="", metavar="ADDRESS", help="the scheduler of a Dask cluster, like tcp://host:8786")
 @click.option("--retry-failed", is_flag=True, help="also repeat cells that failed")
@@ -52,7 +52,7 @@ def sweep(
     dask: str,
     retry_failed: bool,
 ) -> Answer:
-    """Run a whole grid of what-ifs into a Parquet table; started again, it goes on where it stopped."""
+    """Run a grid of plans into a Parquet table; started again, it continues."""
     if Path(output).suffix != ".parquet":
         raise InputError("sweep.output", file=output)
     grid = replace(grid, workloads=workloads, faults=fault, seeds=split(seeds))

@@ -38,13 +38,13 @@ from terminal.shared.types import SIZE, WHOLE
     type=WHOLE,
     default="4",
     metavar="N",
-    help="how many plans are drawn for each way of cutting the blocks",
+    help="random plans for each number of chunks",
 )
 @click.option(
     "-o", "--output", type=TO_WRITE, metavar="FILE", help="also write it: .xml for MSCCL, or any ending `render` knows"
 )
 def synthesize(plan: Plan, collective: str, seeds: int, output: str | None) -> Answer:
-    """Search for a schedule that suits this machine, and compare it with the bound and with what is known.
+    """Search for a schedule for this machine, and compare it with the lower bound and known algorithms.
 
     COLLECTIVE is allgather, reduce_scatter or allreduce.
     """
@@ -101,7 +101,7 @@ def _text(data: dict[str, Any]) -> str:
     rows = {
         "time": fmt_time(time),
         "busbw": fmt_bandwidth(data["busbw_Bps"]),
-        "bound": f"{fmt_time(data['bound_s'])} at least, whatever the ranks do ({above(time, data['bound_s'])})",
+        "bound": f"{fmt_time(data['bound_s'])} is the lower bound ({above(time, data['bound_s'])})",
     }
     if rival is None:
         rows["known"] = "no registered algorithm can do it here"

@@ -16,7 +16,7 @@ EXPECTED = Expected(largest=document.LARGEST)
 
 @command(kind=BatchCommand)
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--output", type=TO_WRITE, metavar="FILE", help="the page to write, which plays without a network")
+@click.option("-o", "--output", type=TO_WRITE, metavar="FILE", help="web page to write; it plays offline")
 def talk(file: str, output: str | None) -> Answer:
     """Check a talk of scenes, notes and breakpoints, and write it as one page that plays offline."""
     talk = document.from_text(read_text(file, EXPECTED), file)

@@ -13,7 +13,7 @@ from terminal.shared.options import MACHINE_ALONE, asks
 @command
 @asks(click.argument("topology", required=False, metavar="[FILE]"), *MACHINE_ALONE)
 def topology(plan: Plan) -> Answer:
-    """The devices, links and classes of pairs of a machine; FILE is a capture in any format of `list formats`."""
+    """Show devices, links and pair classes of a machine; FILE is a capture in any format of `list formats`."""
     machine = plan.topology()
     expect_pairs(machine.name, len(machine.devices))
     data = describe(machine) | {"differs": plan.differences()}

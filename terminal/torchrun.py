@@ -33,23 +33,23 @@ from terminal.shared.types import WHOLE
     type=WHOLE,
     default=1,
     metavar="N",
-    help="how many processes a host runs, a GPU each; 1 if left out, as for a script that starts its own",
+    help="processes per host, one GPU each; 1 if left out, as for a script that starts its own",
 )
 @click.option("--nnodes", "nodes", type=WHOLE, default=1, metavar="N", help="how many hosts run them; 1 if left out")
 @click.option(
     "--gpu",
     metavar="NAME",
-    help="whose data sheet says how fast ranks compute; the machine's if left out, none for no time",
+    help="GPU whose data sheet gives compute speed; the machine's if left out, none for no compute time",
 )
 @click.option(
-    "--efficiency", type=float, default=EFFICIENCY, metavar="SHARE", help="of a GPU's peaks that computing reaches"
+    "--efficiency", type=float, default=EFFICIENCY, metavar="SHARE", help="share of a GPU's peak that compute reaches"
 )
 @click.option(
     "--interference",
     type=float,
     default=0.0,
     metavar="SHARE",
-    help="of its speed that a GPU lacks for compute while it takes part in a collective; 0 if left out",
+    help="share of compute speed that a collective takes from a GPU; 0 if left out",
 )
 @click.option("--layers", metavar="FILE", help="instead: a table of modules, `name shapes forward backward` per line")
 @click.option("--profile", metavar="FILE", help="instead: what torch.profiler recorded of one GPU, a trace or a table")
@@ -72,7 +72,7 @@ def torchrun(
     trace: str | None,
     opened: tuple[int, str] | None,
 ) -> Answer:
-    """Run a PyTorch program on the simulated cluster, a process per rank.
+    """Run a PyTorch program on the simulated cluster, one process per rank.
 
     SCRIPT.py runs as it is under the PyTorch that is installed; `cuda` and `nccl` stand for the machine's GPUs. The
     ARGs are what it finds in sys.argv, as for `mpi`. The machine is a switch with a GPU per process if none is named;

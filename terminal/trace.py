@@ -14,9 +14,9 @@ from terminal.shared.options import RUN, asks, carried_out
 
 @command
 @asks(*RUN)
-@click.option("-o", "--output", type=TO_WRITE, metavar="FILE.json", required=True, help="where the trace goes")
+@click.option("-o", "--output", type=TO_WRITE, metavar="FILE.json", required=True, help="file of the trace")
 def trace(plan: Plan, output: str) -> Answer:
-    """Write a run for ui.perfetto.dev: who sends and receives when, and how full every link is."""
+    """Write a run for ui.perfetto.dev: sends and receives of each rank, and the load of each link."""
     outcome = carried_out(plan, history=True, written=FULL)
     text = to_perfetto(shown(outcome))
     write_whole(output, text)

@@ -22,13 +22,13 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
 @command
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @takes(
-    click.option("--machine", metavar="SPEC", help="where it was measured; read from the file if left out"),
+    click.option("--machine", metavar="SPEC", help="machine of the measurement; read from the file if left out"),
     TOPOLOGY,
     ASSUME,
     PAIRS,
 )
-@click.option("--ranks", type=WHOLE, default=0, metavar="N", help="how many ranks took part, where the file is silent")
-@click.option("--collective", default="", metavar="NAME", help="what was measured, where the file is silent")
+@click.option("--ranks", type=WHOLE, default=0, metavar="N", help="ranks, if the file does not name them")
+@click.option("--collective", default="", metavar="NAME", help="collective, if the file does not name it")
 @PLACEMENT
 @click.option("--in-place", is_flag=True, help="compare with the in-place times of nccl-tests")
 @click.option(
@@ -37,7 +37,7 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
     multiple=True,
     type=ASSIGNMENT,
     metavar="KEY=VALUE",
-    help="algorithm= or protocol= that NCCL was made to take, nccl= for a release like 2.18",
+    help="algorithm= or protocol= that NCCL was forced to use, nccl= for a release like 2.18",
 )
 def validate(
     files: tuple[str, ...],
@@ -48,7 +48,7 @@ def validate(
     settings: tuple[str, ...],
     **own: Any,
 ) -> Answer:
-    """Simulate what others have measured, and show how far off each time is.
+    """Simulate published measurements, and show the error of each time.
 
     A FILE is output of nccl-tests or OSU, a CSV of named algorithms, or a folder of such files.
     """
@@ -150,7 +150,7 @@ def _expectation(table: dict[str, Any]) -> str:
     """On how many tables the pace rests, and how far off four of five rows may be."""
     expected = table["expected_error"]
     if expected["from_1MiB"] is None or expected["below_1MiB"] is None:
-        return "no table of such a machine is known: nothing tells how far off this is"
+        return "no table of such a machine is known: the error is unknown"
     small, large = expected["below_1MiB"], expected["from_1MiB"]
     return f"rests on {table['rests_on']} tables: expect four of five within {small:.0%} below 1 MiB, {large:.0%} above"
 
@@ -158,7 +158,7 @@ def _expectation(table: dict[str, Any]) -> str:
 def _text(data: dict[str, Any]) -> str:
     lines = []
     for table in data["tables"]:
-        pace = f"pace of {table['family'] or 'NCCL itself'}" if table["parameters"] else "links alone"
+        pace = f"calibration of {table['family'] or 'NCCL itself'}" if table["parameters"] else "links alone"
         why = "as given" if table["machine_from"] == "given" else f"by {table['machine_from']}"
         lines.append(f"{table['source']}: {table['machine']} ({why}), {table['ranks']} ranks, {pace}")
         if table["parameters"]:

@@ -22,7 +22,7 @@ from terminal.shared.types import RANKS
 @takes(*SCHEDULE)
 @click.option("--ranks", type=RANKS, metavar="N", help="how many ranks take part; files say it themselves")
 def verify(algorithm: str | None, ranks: int | None, **words: Any) -> Answer:
-    """Tell whether every contribution is there exactly once."""
+    """Check that the result contains every contribution exactly once."""
     if words["schedule"] is None and words["library"] is None and algorithm and not _is_algorithm(algorithm):
         words["schedule"], algorithm = algorithm, None
     words |= {"algorithm": algorithm, "ranks": ranks}

@@ -19,10 +19,10 @@ from terminal.shared.options import RUN, asks, carried_out
     "--compare-to",
     "against",
     metavar="CHANGES",
-    help="a run beside it and what that does otherwise, like machine=dgx_h100;size=1MiB",
+    help="changes of a second run, like machine=dgx_h100;size=1MiB",
 )
 def why(plan: Plan, against: str | None) -> Answer:
-    """Where the time of a run went, part by part; beside another run, what makes the difference."""
+    """Break down the time of a run; with --compare-to, explain the difference to another run."""
     outcomes = [carried_out(plan)]
     if against is not None:
         changes = differences(against)

@@ -22,11 +22,11 @@ SIZES = "1KiB..1GiB*4"
 
 @command(kind=BatchCommand)
 @axes
-@click.option("--table", "kept", metavar="TABLE.parquet", help="instead: rows that `sweep` wrote")
+@click.option("--table", "kept", metavar="TABLE.parquet", help="use rows that `sweep` wrote instead")
 @click.option("--grid-only", is_flag=True, help="leave out the exact sizes at which the winner changes")
 @takes(*JOBS, *FIGURE)
 def winners(grid: Grid, kept: str | None, grid_only: bool, jobs: int, figure: str | None) -> Answer:
-    """Map which algorithm is fastest at which size on how many ranks, and where exactly that changes."""
+    """Map the fastest algorithm by size and number of ranks, with exact crossover sizes."""
     whole = None if kept else _whole(grid)
     rows = _kept(kept or "", grid) if whole is None else rows_of(whole, jobs)
     result = winner_map(rows)

@@ -31,7 +31,9 @@ ROWS = 8
 
 @command
 @click.argument("name", required=False, metavar="[NAME[:key=value,…]]")
-@click.option("--plan", "file", metavar="FILE", help="instead of all else: a training step in words, as -o writes it")
+@click.option(
+    "--plan", "file", metavar="FILE", help="a training step file instead of all other options, as -o writes it"
+)
 @takes(*MACHINE)
 @click.option("--ranks", metavar="N", help="how many ranks take part; the whole machine if left out")
 @click.option(
@@ -39,15 +41,17 @@ ROWS = 8
 )
 @click.option("--layers", metavar="FILE", help="a model as a table: name, shapes, forward and backward time per line")
 @click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write the timeline for ui.perfetto.dev")
-@click.option("-o", "--output", type=TO_WRITE, metavar="FILE.yaml", help="also write what is run in words, for --plan")
 @click.option(
-    "--page", type=TO_WRITE, metavar="FILE.html", help="also write it as one page with its timeline, for any browser"
+    "-o", "--output", type=TO_WRITE, metavar="FILE.yaml", help="also write the training step as YAML, for --plan"
 )
-@click.option("--language", type=LANGUAGE, default="en", metavar="CODE", help="of the words on that page")
+@click.option(
+    "--page", type=TO_WRITE, metavar="FILE.html", help="also write a web page with the timeline, for any browser"
+)
+@click.option("--language", type=LANGUAGE, default="en", metavar="CODE", help="language of that page")
 def workload(
     file: str | None, trace: str | None, output: str | None, page: str | None, language: str, **words: Any
 ) -> Answer:
-    """A training step: compute, communication, overlap, memory."""
+    """Run a training step: compute, communication, overlap, memory."""
     plan = _from_options(words) if file is None else _kept(file, words)
     step = plan.run()
     if output is not None:

@@ -80,7 +80,7 @@ COMMANDS = {
     ring(machine="switch:ranks=4,ranks=5"): "switch: ranks is given twice: keep one",
     ring("--set", "channels=2"): "allreduce.ring has no parameter 'channels'",
     ring("--set", "channels"): "'channels' is not key=value",
-    ring("--default", "nvlink=1GBps"): "--default fills in what a file does not say",
+    ring("--default", "nvlink=1GBps"): "--default adds values missing from a file",
     ("compare", "allreduce.ring", "allreduce.nvls", *SWITCH, *SWITCH, "--size", "1"): "--machine is given 2 times",
     ring("--size=2"): "--size is given 2 times, and takes one value: keep one",
     ring("--ranks", "2", "--ranks", "3", "--ranks=4"): "--ranks is given 3 times, and takes one value: keep one",

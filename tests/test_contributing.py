@@ -233,7 +233,7 @@ def test_the_page_has_a_recipe_for_every_list():
     assert {"An algorithm", "A collective", "A machine", "A server", "A fault", "A workload"} <= titles
     assert {"A topology format", "A schedule format", "A command of the terminal"} <= titles
     assert {"A player view", "A lesson", "A page", "A what-if", "A library", "An edit"} <= titles
-    assert "A task of the ladder" in titles
+    assert "An exercise" in titles
     assert all(recipe.commands and recipe.summary for recipe in recipes())
     assert [recipe.title for recipe in recipes() if recipe.questions] == ["A what-if"]
 

@@ -256,7 +256,7 @@ export class Timeline {
     return sends[firstFrom(sends.length, (k) => this.left[sends[k]], t + this.half)] ?? -1;
   }
 
-  // Faults that bore on a transfer, and for how long.
+  // Faults that delayed a transfer, and for how long.
   hits(i) {
     const { hit, hit_by: by, hit_for: seconds } = this.c;
     const hits = [];

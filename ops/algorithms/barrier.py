@@ -15,7 +15,7 @@ from sim.symmetry.renamings import standing
     reference="Hensgen, Finkel and Manber 1988; MPICH src/mpi/coll/barrier/barrier_intra_k_dissemination.c",
 )
 def dissemination(n: int, *, radix: Radix = 2) -> Steps:
-    """Round k: everyone tells the rank 2^k places on whom it has heard of; with another radix, radix - 1 ranks.
+    """Round k: every rank notifies the rank 2^k places on of all known arrivals; with another radix, radix - 1 ranks.
 
     They stand radix^k, twice that and so on up to radix - 1 times that places on.
     """

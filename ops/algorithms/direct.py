@@ -98,7 +98,7 @@ def two_rank_alltoall(n: int) -> Steps:
     reference="Open MPI coll_base_barrier.c, intra_two_procs",
 )
 def two_rank_barrier(n: int) -> Steps:
-    """Two ranks tell each other that they are there."""
+    """Two ranks notify each other of their arrival."""
     yield reduce([0, 1], [1, 0], slot=0)
 
 

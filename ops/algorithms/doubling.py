@@ -105,7 +105,7 @@ def doubling_allreduce(n: int) -> Steps:
     ids={"openmpi": "3", "mpich": "recexch", "kucg": "1"},
 )
 def doubling_barrier(n: int) -> Steps:
-    """Pairs at distance 1, 2, 4 … tell each other whom they have heard of."""
+    """Pairs at distance 1, 2, 4 … exchange the arrivals they know of."""
     yield from _doubling(n)
 
 
@@ -217,7 +217,7 @@ def exchange_all(n: int, radix: int, turns: Iterable[tuple[int, Ints]]) -> Steps
 )
 @algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"ucc": "knomial"})
 def recursive_exchange(n: int, *, radix: Radix = 4) -> Steps:
-    """Groups of `radix` ranks at distance 1, k, k² … tell each other all they have.
+    """Groups of `radix` ranks at distance 1, k, k² … exchange all their data.
 
     The ranks beyond the power of `radix` below n hand their block to one that takes part, and get all the
     others in the end. The claim is met for a power of `radix` and is a bound otherwise.

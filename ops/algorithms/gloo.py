@@ -197,7 +197,7 @@ def whole_ring(n: int) -> Steps:
     reference="Gloo gloo/barrier_all_to_all.h",
 )
 def everyone_barrier(n: int) -> Steps:
-    """Everyone tells everyone else that it is there, all at once."""
+    """Every rank notifies every other rank of its arrival, all at once."""
     src, dst = everyone(n)
     yield reduce(src, dst, slot=0)
 

@@ -37,7 +37,7 @@ def served(n: int, radix: int) -> int:
     presets={"mpich:tree": {"radix": 2}},
 )
 def knomial_broadcast(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
-    """Whoever has the data sends it to radix - 1 others at once; every round multiplies how many have it."""
+    """Each rank with the data sends it to radix - 1 others at once; every round multiplies how many have it."""
     for k in reversed(range(rounds(n, radix))):
         parent, child = pairs(n, radix**k, radix)
         yield copy(from_root(parent, root, n), from_root(child, root, n), slot=0)
@@ -79,7 +79,7 @@ def knomial_reduce(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     presets={"kucg:2": {"radix": 2}, "kucg:stars 1": {"radix": 2}},
 )
 def knomial_scatter(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
-    """Whoever holds several blocks hands radix - 1 shares of them on at once, until each rank has its own."""
+    """Each rank with several blocks sends radix - 1 shares of them on at once, until each rank has its own."""
     for k in reversed(range(rounds(n, radix))):
         parent, child = pairs(n, radix**k, radix)
         blocks = from_root(runs(child, radix**k), root, n)

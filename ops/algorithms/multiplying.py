@@ -39,7 +39,7 @@ def _multiplying_cost(n: int, *, radix: int) -> tuple[float, float, float]:
     reference="MPICH src/mpi/coll/allreduce/allreduce_intra_recursive_multiplying.c",
 )
 def recursive_multiplying(n: int, *, radix: Radix = 4) -> Steps:
-    """Groups of `radix` ranks at distance 1, k, k² … tell each other their sums and add them up.
+    """Groups of `radix` ranks at distance 1, k, k² … exchange their sums and add them up.
 
     Ranks beyond the power of `radix` below n hand theirs over first and hear the total last.
     """

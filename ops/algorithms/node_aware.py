@@ -100,7 +100,7 @@ def across_nodes(n: int, group: int) -> tuple[float, float, float]:
     reference=f"{SOURCE}/allreduce/allreduce_na_rd_and_kntree.c, allreduce_nta_kntree.c",
 )
 def node_doubling(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Radix = 2) -> Steps:
-    """A k-nomial tree adds up in each node, the nodes' first ranks double, k-nomial trees tell the nodes.
+    """A k-nomial tree adds up in each node, the nodes' first ranks double, k-nomial trees broadcast within the nodes.
 
     Number 15 does so with groups of nodes that share a network switch for nodes.
     """
@@ -117,7 +117,7 @@ def node_doubling(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Radix
     reference=f"{SOURCE}/allreduce/allreduce_sa_rd_and_bntree.c, allreduce_sa_rd_and_kntree.c",
 )
 def socket_doubling(n: int, *, group: Group = 0, sockets: Sockets = 0, fan_in: Radix = 4, fan_out: Radix = 2) -> Steps:
-    """K-nomial trees add up in each socket and between a node's sockets, the nodes double, trees tell all."""
+    """K-nomial trees add up in sockets and between a node's sockets, the nodes double, trees broadcast the result."""
     levels = socket_levels(n, group, sockets, fan_in, fan_out)
     yield from up_across_down(levels, doubling_between(heads_of(n, group)))
 
@@ -161,7 +161,7 @@ def socket_knomial(
     reference=f"{SOURCE}/allreduce/allreduce.c, number 9; the part in the network is not in the open sources",
 )
 def node_in_network(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Radix = 2) -> Steps:
-    """A k-nomial tree adds up in each node, the network's switch adds the nodes' sums and tells them all."""
+    """A k-nomial tree adds up in each node, the network's switch adds the nodes' sums and sends the total to all."""
     yield from up_across_down(node_levels(n, group, fan_in, fan_out), in_the_switch(n, heads_of(n, group)))
 
 
@@ -177,5 +177,5 @@ def node_in_network(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Rad
 def socket_in_network(
     n: int, *, group: Group = 0, sockets: Sockets = 0, fan_in: Radix = 4, fan_out: Radix = 2
 ) -> Steps:
-    """K-nomial trees add up in each socket and node, the network's switch adds the nodes' sums and tells them all."""
+    """K-nomial trees add up in sockets and nodes, the network's switch adds the nodes' sums and sends all the total."""
     yield from up_across_down(socket_levels(n, group, sockets, fan_in, fan_out), in_the_switch(n, heads_of(n, group)))

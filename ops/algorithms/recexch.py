@@ -81,7 +81,7 @@ def _cost(n: int, *, radix: int) -> tuple[float, float, float]:
     reference=f"{SOURCE}; src/mpi/coll/allreduce/allreduce_intra_recexch.c",
 )
 def recursive_exchange(n: int, *, radix: Radix = 4) -> Steps:
-    """Groups of `radix` ranks that take part, at distance 1, k, k² …, tell each other their sums and add them up.
+    """Groups of `radix` ranks that take part, at distance 1, k, k² …, exchange their sums and add them up.
 
     The others hand their data to the next rank that takes part, and hear the total last.
     """

@@ -68,7 +68,7 @@ def _cost(n: int, *, radix: int) -> tuple[float, float, float]:
     reference=f"{SOURCE}; src/components/tl/ucp/allreduce/allreduce_knomial.c",
 )
 def recursive_knomial(n: int, *, radix: Radix = 4) -> Steps:
-    """Groups of up to `radix` ranks at distance 1, k, k² … tell each other their sums and add them up.
+    """Groups of up to `radix` ranks at distance 1, k, k² … exchange their sums and add them up.
 
     A rank that is left over hands its data to its neighbour first and hears the total last.
     """
@@ -92,7 +92,7 @@ def recursive_knomial(n: int, *, radix: Radix = 4) -> Steps:
     reference=f"{SOURCE}; src/components/tl/ucp/barrier/barrier_knomial.c",
 )
 def recursive_knomial_barrier(n: int, *, radix: Radix = 4) -> Steps:
-    """Groups of up to `radix` ranks at distance 1, k, k² … tell each other whom they have heard of."""
+    """Groups of up to `radix` ranks at distance 1, k, k² … exchange the arrivals they know of."""
     ranks, extra, peers = _pattern(n, radix)
     yield from _with_neighbours(extra, (tuple(reduce(ranks, ranks[peer], slot=0) for peer in group) for group in peers))
 

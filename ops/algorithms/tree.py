@@ -42,7 +42,7 @@ def fan_in(n: int, root: int, slot: ArrayLike) -> Steps:
     ids={"openmpi": "6", "mpich": "binomial", "gloo": "binomial", "kucg": "1"},
 )
 def binomial_broadcast(n: int, *, root: int = 0) -> Steps:
-    """Whoever has the data sends it on; every round doubles how many do.
+    """Each rank with the data sends it on; every round doubles their number.
 
     >>> from sim.schedule.picture import picture
     >>> from ops import ALGORITHMS
@@ -84,7 +84,7 @@ def binomial_reduce(n: int, *, root: int = 0) -> Steps:
 )
 @algorithm(COLLECTIVES["scatterv"], name="binomial", ordered=True)
 def binomial_scatter(n: int, *, root: int = 0) -> Steps:
-    """Whoever holds several blocks passes half of them on, until each rank has its own.
+    """Each rank with several blocks sends half of them on, until each rank has its own.
 
     >>> from sim.schedule.picture import picture
     >>> from ops import ALGORITHMS

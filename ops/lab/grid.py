@@ -29,7 +29,7 @@ RENAMED = {"troubles": "faults"}
 
 @dataclass(frozen=True)
 class Grid:
-    """A grid of runs: the axes, each a list of texts as a person writes them; an empty one has a single point.
+    """A grid of runs. Each axis is a list of texts; an empty axis has a single point.
 
     Parameters
     ----------
@@ -43,19 +43,19 @@ class Grid:
     ranks : list of str
         Numbers of ranks; all that a machine has unless given.
     vary : mapping
-        Values of parameters of machines and algorithms, used where one has such a parameter.
+        Values of parameters of machines and algorithms, for those with such a parameter.
     set : mapping
-        Values of parameters that every algorithm gets which has them.
+        Values of parameters for every algorithm that has them.
     faults : list of str
         Faults: a spec, several with `;` between, or `none`.
     seeds : list of str
-        What faults draw from, for every fault that takes a seed.
+        Seeds, for every fault with a seed.
     networks : list of str
-        What joins the hosts of every machine; `own` is the network that it has.
+        Networks between the hosts of every machine; `own` is the default of the machine.
     roots : list of str
         Roots, for collectives that have one.
     counts : list of str
-        Bytes of every block, with commas between; they take the place of sizes where blocks may be unequal.
+        Size of each block, bytes, separated by commas; instead of sizes for collectives with blocks of unequal size.
     schedules : mapping
         Texts of schedule files by their names, beside algorithms or instead.
     workloads : list of str

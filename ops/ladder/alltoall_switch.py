@@ -10,8 +10,8 @@ from ops.ladder import task
     collective="alltoall",
     machine="switch:ranks=4,bandwidth=1GBps,latency=0s",
     size="4MB",
-    because="Three blocks must leave every rank through its one cable, 1 ms each.",
+    because="Three blocks must leave every rank over its only link, 1 ms each.",
 )
 def alltoall_switch() -> Iterator[str]:
-    """Everyone has a block for everyone: the upper row of places is what a rank has, the lower what it is owed."""
+    """Every rank has a block for every rank. Upper row: the blocks of a rank; lower row: the blocks it needs."""
     yield " ".join(f"{a}>{b}:{b}={4 + a}" for a in range(4) for b in range(4))

@@ -8,9 +8,9 @@ LINE = "torus:dims=4,wrap=no,bandwidth=1GBps,latency=0s"
 
 
 def once_more(entry: LadderTask) -> float:
-    """Every piece crosses the root's one cable, and the last to arrive must be passed on once more.
+    """Every chunk crosses the root's only link, and the last to arrive must be sent on once more.
 
-    Faster than that, each of p pieces would have crossed that cable exactly once. The last of these messages ends
+    Faster than that, each of p pieces would have crossed that link exactly once. The last of these messages ends
     after p pieces' time and at one rank; every other rank gets that piece from a message that begins then.
     """
     return (entry.best.pieces + 1) * entry.piece / entry.rate("GPU0", "GPU1")
@@ -22,11 +22,11 @@ def once_more(entry: LadderTask) -> float:
     machine=LINE,
     size="1MB",
     least=once_more,
-    because="The block takes 1 ms over the root's only cable and arrives at one rank. The others get it from a message"
+    because="The block takes 1 ms over the root's only link and arrives at one rank. The others get it from a message"
     " that begins then: 1 ms more.",
 )
 def broadcast_line() -> Iterator[str]:
-    """Rank 0's block is owed to all four on a line. Messages may pass through a rank without stopping there."""
+    """All four ranks on a line need rank 0's block. Messages may pass through a rank without stopping there."""
     yield "0>2:0"
     yield "2>1:0 2>3:0"
 
@@ -38,11 +38,11 @@ def broadcast_line() -> Iterator[str]:
     machine=LINE,
     size="4MB",
     least=once_more,
-    because="Four pieces take 4 ms over the root's only cable. The last of them arrives at one rank, and the others get"
+    because="Four chunks take 4 ms over the root's only link. The last of them arrives at one rank, and the others get"
     " it from a message that begins then: 1 ms more.",
 )
 def broadcast_pieces() -> Iterator[str]:
-    """The same line, but the buffer comes in four pieces, so that much can be under way at once."""
+    """The same line, but the buffer is cut into four chunks, so several can be under way at once."""
     yield "0>2:0"
     for k in range(1, 4):
         yield f"0>2:{k} 2>1:{k - 1} 2>3:{k - 1}"

@@ -11,9 +11,9 @@ from ops.ladder import task
     machine="ring:ranks=4,directions=1,bandwidth=1GBps,latency=0s",
     size="4MB",
     because="Four ranks' contributions to a block meet in three messages at least. Four blocks make twelve, over four"
-    " cables: three each, 1 ms each.",
+    " links: three each, 1 ms each.",
 )
 def reduce_scatter_ring() -> Iterator[str]:
-    """Everyone has a part of every block: rank r is owed the sum of all parts of block r. The ring turns one way."""
+    """Every rank has a part of every block; rank r needs the sum of all parts of block r. The ring has one way."""
     for k in range(3):
         yield " ".join(f"{r}>{(r + 1) % 4}+{(r - k - 1) % 4}" for r in range(4))

@@ -10,8 +10,8 @@ from ops.ladder import task
     collective="scatter",
     machine="nodes:nodes=2,gpus=2,nvlink=2GBps,nic=1GBps,nvlink_latency=0s,nic_latency=0s",
     size="4MB",
-    because="The blocks of ranks 2 and 3 must leave the first host through its one cable, 1 ms each.",
+    because="The blocks of ranks 2 and 3 must leave the first host over its only link, 1 ms each.",
 )
 def scatter_tree() -> Iterator[str]:
-    """Rank 0 has a block for everyone: give each rank its own."""
+    """Rank 0 has a block for every rank: send each rank its block."""
     yield "0>1:1 0>2:2 0>3:3"

@@ -258,7 +258,7 @@ def _rounded_up(stray: float) -> float:
 
 
 def coverage(left_out: Judged, strange: Judged) -> dict[str, int]:
-    """By table how many of its rows, left out, lie inside the band as it is without that table.
+    """For each table: the number of held-out rows inside the error band fitted without it.
 
     The only one of its layer is held against what the other layers of its kind do where nothing is known of them; one
     whose layer has a single other table too, as such layers take that band. Where there are no others nothing is told.

@@ -47,9 +47,9 @@ def run(
     written_out: bool = False,
     **unknown: Any,
 ) -> Run:
-    """Prove a collective and time it on a machine, with faults or without.
+    """Verify a collective and time it on a machine, with or without faults.
 
-    What is left out is as in `Plan`: a ring allreduce of 64 MiB on all GPUs of a DGX A100.
+    Defaults are those of `Plan`: a ring allreduce of 64 MiB on all GPUs of a DGX A100.
 
     Parameters
     ----------
@@ -58,38 +58,38 @@ def run(
         choice (`nccl.allreduce`), the path of a schedule file, or an object. The other words override those of a
         Plan.
     machine : str, path or Topology
-        Where it runs: a name like `dgx_h100` or `switch:ranks=8`, the text or the path of a capture, or a Topology. A
+        The machine: a name like `dgx_h100` or `switch:ranks=8`, the text or the path of a capture, or a Topology. A
         name comes before a file that is called so.
     size : int or str
         Bytes as nccl-tests counts them, like `64 * MiB` or `64MiB`.
     faults : str, Perturbation or list of these
-        What goes wrong, like `slow_link:src=GPU0,dst=NVS0,share=0.5`; names and parameters are those of `FAULTS`.
+        Faults, like `slow_link:src=GPU0,dst=NVS0,share=0.5`; names and parameters are those of `FAULTS`.
     ranks : int
-        How many ranks take part; 0 for all there are.
+        Number of ranks; 0 for all.
     root : int
-        The rank that a rooted collective starts from or ends at.
+        Root of a rooted collective.
     settings : mapping or str
         Parameters of the algorithm by name, or of the format of a schedule.
     counts : list of int or str
-        Bytes of every block, instead of a size, for collectives whose blocks may differ.
+        Size of each block, bytes, instead of `size`, for collectives with blocks of unequal size.
     network : str
-        What joins the hosts of the machine, like `infiniband_hdr`.
+        Network between the hosts, like `infiniband_hdr`.
     placement : list of int or str
-        Which GPUs take part, rank 0 first, or words like `per_host=4`.
+        GPUs of the ranks, rank 0 first, or words like `per_host=4`.
     edits : list of str or str
-        What is changed on the machine before it runs, like `cut_cable:src=GPU0,dst=NVS0`.
+        Changes to the machine before the run, like `cut_cable:src=GPU0,dst=NVS0`.
     rates : mapping or str
-        Rates that a capture does not tell, by name.
+        Rates missing from a capture, by name.
     lockstep : bool
-        Whether every step waits for the whole step before.
+        Whether each step waits for the end of the step before on all ranks.
     blocking : bool
-        Whether every rank finishes its part of a step before its part of the next.
+        Whether each rank finishes its part of a step before its part of the next.
     history : bool
-        Whether every change of every rate is kept; then every transfer is simulated.
+        Whether to keep every change of every rate; then every transfer is simulated.
     written_out : bool
         Whether every transfer of every rank is simulated, even where ranks are equivalent.
     **unknown : Any
-        No other keyword is taken: the nearest ones are named in the error.
+        Not accepted; the error suggests similar keywords.
 
     Returns
     -------
@@ -99,9 +99,9 @@ def run(
     Raises
     ------
     InputError
-        Where a value cannot be used; a ValueError. One of the wrong kind raises a subclass that is a TypeError, too.
+        If a value cannot be used; a ValueError. A value of the wrong type raises a subclass that is also a TypeError.
     StalledError
-        Where a fault keeps the run from ever ending.
+        If a fault causes a deadlock.
 
     Examples
     --------

@@ -53,7 +53,7 @@ _FILES = 4
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run in words, so that it can be a link, a file, a row of a table, a cache key and a form at once.
+    """The description of a run as plain words, for links, files, rows of tables, cache keys and forms.
 
     `run` takes objects and numbers as well. Lists are written as `ops.plan.notation` says.
 
@@ -64,54 +64,54 @@ class Plan:
     machine : str
         A spec like `switch:ranks=8`.
     capture : str
-        Instead of a machine: the text of one in any format.
+        Text of a machine in any format, instead of `machine`.
     rates : str
-        What a capture does not say.
+        Values missing from the capture.
     network : str
-        What joins the hosts, like `infiniband_hdr`; the machine's own if left out.
+        Network between the hosts, like `infiniband_hdr`; the default of the machine if left out.
     placement : str
-        Which GPUs take part, rank 0 first: `per_host=4`, a list, the text of a rank file.
+        GPUs of the ranks, rank 0 first: `per_host=4`, a list, the text of a rank file.
     edits : str
-        What is changed on that machine, a list of specs.
+        Changes to that machine, a list of specs.
     ranks : int
-        How many take part; 0 for all there are.
+        Number of ranks; 0 for all.
     size : str
         Bytes as nccl-tests counts them, like `64MiB`.
     root : int
-        The rank that a rooted collective starts from or ends at.
+        Root of a rooted collective.
     settings : str
         Parameters of the algorithm, or of the format of the schedule.
     schedule : str
         Instead of an algorithm: the text of a schedule in any format, or of a run that was kept.
     fault : str
-        What goes wrong, a list of specs.
+        Faults, a list of specs.
     against : str
-        What runs beside this one do otherwise.
+        Differences of the compared runs.
     counts : str
         Instead of a size, for blocks of unequal size: their bytes.
     displs : str
-        Where these blocks stand in a buffer.
+        Places of these blocks in a buffer.
     lockstep : bool
-        Whether every step waits for the whole step before.
+        Whether each step waits for the end of the step before on all ranks.
     blocking : bool
         Whether every rank finishes its part of a step, sends too, before its part of the next.
     dtype : str
-        The type of numbers that move along.
+        Element type of the real buffers.
     op : str
-        How these numbers are combined.
+        Reduction of these numbers.
     python : str
         Instead of an algorithm: `FILE.py:FUNCTION`; it is executed, so it never comes from a link or an upload.
     seed : int
-        What the faults draw from, where a sweep says so; -1 for nothing.
+        Seed of random faults in a sweep; -1 for none.
     capture_name : str
-        What messages call the capture.
+        Name of the capture in error messages.
     schedule_name : str
-        What messages call the schedule.
+        Name of the schedule in error messages.
 
     Raises
     ------
     InputError
-        For a word that does not exist, or a value that is no text, whole number or truth.
+        If a name does not exist, or a value has the wrong type.
 
     Examples
     --------
@@ -162,12 +162,12 @@ class Plan:
 
     @property
     def is_kept(self) -> bool:
-        """Whether it is a run that was kept, with its machine."""
+        """Whether it is a saved run with its machine."""
         return is_trace(self.schedule)
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What goes wrong, one by one."""
+        """List of faults."""
         return entries(self.fault)
 
     @property
@@ -177,7 +177,7 @@ class Plan:
 
     @property
     def depends_on_size(self) -> bool:
-        """Whether what runs is a library's choice, which differs from size to size."""
+        """Whether a library chooses the algorithm by size."""
         return not (self.schedule or self.python) and bool(library_of(self.algorithm))
 
     def others(self) -> list["Plan"]:
@@ -185,7 +185,7 @@ class Plan:
         return [self.changed(changes) for changes in differences(self.against)]
 
     def changed(self, changes: Changes) -> "Plan":
-        """This one with some words changed; another algorithm has its own parameters, another machine no edits.
+        """A copy with some words changed; a new algorithm has its own parameters, a new machine has no edits.
 
         A capture is packed, as a link has it. Raises InputError for one that is damaged.
         """
@@ -202,7 +202,7 @@ class Plan:
         return replace(plain, **values)
 
     def kept_beside(self) -> Changes:
-        """All words that tell this run, whatever it stands beside: `changed` by them, any other is this one."""
+        """All words that describe this run without its comparisons; `changed` by them, any plan equals it."""
         machine = {"capture": packed(self.capture, example_captures())} if self.capture else {"machine": self.machine}
         words = {"algorithm": self.algorithm, **machine, "size": self.size}
         rest = [name for name in CHANGEABLE if name not in (*words, "machine", "capture")]
@@ -219,7 +219,7 @@ class Plan:
         return replace(self, algorithm=name, settings=written(settings))
 
     def topology(self, base: Topology | None = None) -> Topology:
-        """The machine, or another one, joined by the network, its ranks placed, as edits left it. Raises InputError."""
+        """The machine (or `base`) with its network, placement and edits. Raises InputError."""
         changes = self.network or self.placement or self.edits
         if self.is_kept and changes:
             raise InputError("plan.kept_run", changes=changes)
@@ -229,7 +229,7 @@ class Plan:
         return edited(machine, entries(self.edits)) if self.edits else machine
 
     def differences(self) -> list[str]:
-        """What edits made otherwise than the machine was, a line each. Raises InputError."""
+        """Differences between the edited and the original machine, one line each. Raises InputError."""
         return differing(replace(self, edits="").topology(), self.topology()) if self.edits else []
 
     def _machine(self) -> Topology:
@@ -240,7 +240,7 @@ class Plan:
         return build(self.machine)
 
     def work(self, topology: Topology | None = None) -> Work:
-        """What runs, on this machine where there is one. Raises InputError for what cannot be."""
+        """The algorithm or schedule to run, on this machine if given. Raises InputError."""
         work = self._named(topology)
         return work.blocking() if self.blocking else work
 
@@ -296,7 +296,7 @@ class Plan:
 
     @property
     def block_bytes(self) -> list[int]:
-        """Every block's bytes; none where they are all alike. Raises InputError for what is no size."""
+        """Size of each block, bytes; none where all are equal. Raises InputError for what is no size."""
         return parse_blocks(self.counts, "counts") if self.counts else []
 
     def blocks(self, work: Work) -> list[int] | None:
@@ -308,7 +308,7 @@ class Plan:
         return self.block_bytes
 
     def displacements(self) -> list[int]:
-        """Where every block stands in its buffer, in bytes; none where that is not told. Raises InputError."""
+        """Place of each block in its buffer, bytes; none where it is not given. Raises InputError."""
         if not self.displs:
             return []
         if not self.counts:
@@ -318,12 +318,12 @@ class Plan:
         return displs
 
     def prepare(self, topology: Topology | None = None) -> "PreparedRun":
-        """Return it with its machine, which may be there already, and what runs. Raises InputError."""
+        """Return the plan with its machine (or `topology`) and its work. Raises InputError."""
         topology = topology or self.topology()
         return PreparedRun(self, topology, self.work(topology))
 
     def run(self, *, history: bool = False, written: float = FEW) -> Run:
-        """Prove it and run it; what was kept is as it was when it ended. Raises InputError and StalledError."""
+        """Verify and run it; a saved run is returned as it was. Raises InputError and StalledError."""
         if self.is_kept:
             return kept(from_json(self.schedule))
         return self.prepare().run(history=history, written=written)

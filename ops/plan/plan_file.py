@@ -63,7 +63,7 @@ def _plain(text: str) -> bool:
 
 
 def from_yaml(text: str, name: str, *, execute: bool = False) -> Plan:
-    """The plan that a text describes. Raises InputError naming the line and the mend.
+    """The plan that a text describes. Raises InputError naming the line and the fix.
 
     A Python file that it names is refused unless `execute`: running the plan would execute it.
     """

@@ -95,7 +95,7 @@ def machine_words(plan: Plan) -> dict[str, str]:
 
 
 def from_yaml(text: str, name: str) -> WorkloadPlan:
-    """The plan that a file describes. Raises InputError naming the line and the mend."""
+    """The plan that a file describes. Raises InputError naming the line and the fix."""
     if len(text) > LARGEST:
         raise InputError("plan.too_long", name=name, most=LARGEST)
     root = parse_yaml(text, name)

@@ -37,7 +37,7 @@ def run_program(
     history: bool = False,
     echo: Callable[[str], None] | None = None,
 ) -> ProgramRun:
-    """Run a script that uses mpi4py or torch.distributed on ranks of a machine, with no MPI installed.
+    """Run a script that uses mpi4py or torch.distributed on a simulated machine; MPI is not needed.
 
     The script is executed.
 
@@ -48,30 +48,30 @@ def run_program(
     topology : Topology
         The machine.
     ranks : int
-        How many ranks run it.
+        Number of ranks.
     argv : list of str
-        What follows the script on its command line.
+        Arguments of the script.
     library : str
         Whose rule chooses algorithms, an entry of `ops.libraries`; Open MPI's for mpi4py and its backend's for
         torch.distributed unless given.
     forced : mapping
         An algorithm and its parameters for some collectives.
     eager : float
-        Messages of at most so many bytes do not wait for their receiver.
+        Largest message that does not wait for its receiver, bytes.
     history : bool
-        Whether the traces of collectives know every change of rate.
+        Whether traces of collectives keep every change of rate.
     echo : callable
         Called with the output as it comes.
 
     Returns
     -------
     ProgramRun
-        What it printed, when, and the collectives; what goes wrong in the script itself is its `failure`.
+        Output, times and collectives; an error of the script is its `failure`.
 
     Raises
     ------
     InputError
-        For a script or a machine that cannot be used.
+        If the script or the machine cannot be used.
     """
     source = read_script(path)
     settings = Selection(library, forced)

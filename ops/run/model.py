@@ -28,22 +28,22 @@ MOST = 8
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A collective that was proved and timed; times in seconds, rates in B/s.
+    """A verified and timed collective; times in seconds, rates in B/s.
 
-    At a prompt it is one line, in a cell of a notebook a table with a still.
+    It prints as one line at a prompt, and as a table with a picture in a notebook.
 
     Parameters
     ----------
     work : Work
         What ran.
     timing : Timing
-        What was simulated of it, and its numbers.
+        The simulated transfers, and their numbers.
     bound : float
-        Lower bound of the time on the machine without faults, s; 0 for what keeps no known promise.
+        Lower bound of the time on the machine without faults, s; 0 without a known postcondition.
     blocks : list of float
-        Bytes of every block, where they differ.
+        Size of each block, bytes, if they differ.
     real : mapping
-        Real seconds that building, proving and simulating took.
+        Wall-clock time of building, verifying and simulating, seconds.
     strategy : str
         The strategy that simulated it, like `written` or `symmetric`.
     """
@@ -67,12 +67,12 @@ class Run:
 
     @property
     def topology(self) -> Topology:
-        """The machine, as faults left it."""
+        """The machine, with its faults."""
         return self.timing.topology
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the schedule keeps its promise."""
+        """Whether the schedule meets its postcondition."""
         return self.timing.verdict
 
     @property
@@ -82,18 +82,18 @@ class Run:
 
     @property
     def busbw(self) -> float:
-        """Bus bandwidth, B/s; for what keeps no known promise, the algorithm bandwidth."""
+        """Bus bandwidth, B/s; without a known postcondition, the algorithm bandwidth."""
         collective = self.work.collective
         return metrics.busbw(self, collective.busbw(self.timing.ranks) if collective else 1.0)
 
     @cached_property
     def link_use(self) -> Floats:
-        """The share of what it could carry that crossed each link, shape (links,)."""
+        """Utilization of each link, shape (links,)."""
         return metrics.link_use(self.timing)
 
     @property
     def bottleneck(self) -> metrics.Use | None:
-        """The link nearest to being full throughout, by name and number; None where nothing crossed any."""
+        """The busiest link, by name and number; None if no link carried data."""
         return metrics.bottleneck(self.timing)
 
     @property
@@ -103,7 +103,7 @@ class Run:
 
     @property
     def trace(self) -> Trace:
-        """Every transfer of every rank. Raises InputError where some ranks stand for others."""
+        """Every transfer of every rank. Raises InputError if only representatives were simulated."""
         rows = self.timing.rows
         if not isinstance(rows, WrittenRows):
             raise InputError(
@@ -121,12 +121,12 @@ class Run:
 
     @cached_property
     def critical_path(self) -> list[Transfer]:
-        """The transfers that made the run as long as it was, each of which waited for the one before."""
+        """The chain of transfers that determines the time of the run; each waited for the one before."""
         return named(self.path, metrics.critical_path(self.path))
 
     @cached_property
     def breakdown(self) -> Breakdown:
-        """The seconds of the critical path, by what they were spent on."""
+        """Time of the critical path by part, seconds."""
         return breakdown(self.path)
 
     def rows(self, ranks: Sequence[int]) -> Trace:

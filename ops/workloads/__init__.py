@@ -82,7 +82,7 @@ def workload(function: Function) -> Function:
     Raises
     ------
     AdditionError
-        For a name that is taken, a function without a docstring, or an annotation that cannot be used.
+        If the name is taken, the function has no docstring, or an annotation cannot be used.
     """
     WORKLOADS.add(function.__name__, Workload(function.__name__, function))
     return function

@@ -205,21 +205,21 @@ def lines(text: str, *, comment: str = "#") -> Iterator[str]:
 
 
 def rows(text: str, *, comment: str = "#", separator: str | None = None) -> Iterator[list[str]]:
-    """Cut a text into the words of its lines, so that what goes wrong in one is reported with its line.
+    """Cut a text into the words of its lines; errors raised meanwhile name the line.
 
     Parameters
     ----------
     text : str
         The text.
     comment : str
-        What begins a comment.
+        Start of a comment.
     separator : str
-        What stands between words; spaces unless given. Spaces around words are left out.
+        Separator of words; spaces unless given. Spaces around words are removed.
 
     Yields
     ------
     list of str
-        The words of a line that is not empty.
+        The words of a nonempty line.
 
     Examples
     --------

@@ -163,7 +163,7 @@ class Cluster:
         self._rouse()
 
     def check_rows(self) -> None:
-        """Raise an error where transfers are not written down one by one, which they are."""
+        """Do nothing: every transfer of this world has its own row."""
 
     def _devices(self, schedule: Schedule, group: Sequence[int] | None) -> list[int]:
         machine = self.topology
@@ -323,40 +323,40 @@ def simulate(
     proof: Proof | None = None,
     perturbations: Sequence[Perturbation] = (),
 ) -> Trace:
-    """Run one collective alone on a machine and prove its result.
+    """Run one collective alone on a machine and verify its result.
 
     Parameters
     ----------
     topology : Topology
         The machine.
     schedule : Schedule
-        What runs, for at most as many ranks as the machine has.
+        The schedule, for at most as many ranks as the machine has.
     size : float
         Bytes as nccl-tests counts them; not used by a schedule with bytes of its own.
     blocks : array of float, shape (blocks,)
         Bytes of every block, instead of `size`.
     lockstep : bool
-        Whether every step waits for the whole step before.
+        Whether each step waits for the end of the step before on all ranks.
     history : bool
         Whether every change of every rate is kept.
     group : list of int, shape (ranks,)
-        The index of the device that plays each rank; the machine's own unless given.
+        Index of the device of each rank, shape (ranks,); the default of the machine unless given.
     proof : Proof
-        The proof of the schedule, where it was made before.
+        Proof of the schedule, if it exists already.
     perturbations : list of Perturbation
         Faults.
 
     Returns
     -------
     Trace
-        When every transfer was ready, flowed and ended.
+        Ready, start and end time of each transfer.
 
     Raises
     ------
     InputError
-        Where the machine cannot take the schedule, its size or a group.
+        If the machine cannot run the schedule, its size or the group.
     StalledError
-        Where it never ends.
+        If the run deadlocks.
 
     Examples
     --------

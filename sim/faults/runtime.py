@@ -41,7 +41,7 @@ class PerturbedCluster(Protocol):
         """Start transfers of so many bytes each between device indices."""
 
     def check_rows(self) -> None:
-        """Raise an error where transfers are not written down one by one."""
+        """Raise an error if some transfers of this world have no row of their own."""
 
     def stalled(self) -> StalledError | InputError:
         """The error for a world in which nothing moves any more."""

@@ -51,26 +51,26 @@ reader, writer, recognise = FORMATS.reader, FORMATS.writer, FORMATS.recognise
 
 
 def read_topology(text: str, name: str, **overrides: Any) -> Topology:
-    """Read the machine that a text describes, whatever its format.
+    """Read a machine from a text in any format.
 
     Parameters
     ----------
     text : str
-        What a tool printed or a file holds.
+        Output of a tool, or content of a file.
     name : str
-        What the machine is called, and messages about the text.
+        Name of the machine, also in error messages.
     **overrides : Any
-        Options of the reader, like rates that the text does not tell; parsed when they are texts.
+        Options of the reader, like rates missing from the text; parsed when they are texts.
 
     Returns
     -------
     Topology
-        The machine; `assumed` lists what the text did not say.
+        The machine; `assumed` lists values missing from the text.
 
     Raises
     ------
     InputError
-        For a text of no known format, or one that is damaged; the message names the line.
+        If the format is unknown or the text is damaged; the error names the line.
     """
     expect_kind(text, str, "the machine", "give the text itself; `read_topology_file` takes a path")
     format = recognise(text, name)

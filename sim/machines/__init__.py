@@ -44,17 +44,17 @@ def machine(function: MachineFunction) -> MachineFunction:
     Parameters
     ----------
     function : callable
-        A function from keyword parameters, annotated, to a Topology; its docstring says what the machine is.
+        A function from keyword parameters, annotated, to a Topology; its docstring describes the machine.
 
     Returns
     -------
     callable
-        The function with the parameters that all machines have beside its own.
+        The function with its parameters and those of all machines.
 
     Raises
     ------
     AdditionError
-        For a name that is taken, a function without a docstring, or an annotation that cannot be used.
+        If the name is taken, the function has no docstring, or an annotation cannot be used.
     """
     whole = _priced(function)
     MACHINES.add(function.__name__, whole)
@@ -134,7 +134,7 @@ def build(spec: str, **values: Any) -> Topology:
     Raises
     ------
     InputError
-        For a name or a parameter that does not exist, or a value out of bounds.
+        If a name or a parameter does not exist, or a value is out of bounds.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Promise:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """A collective's transfers, in step order.
+    """The transfers of a collective, in step order.
 
     Columns have one entry per transfer, shape (transfers,). What a transfer moves is `from_slot[m]` into `to_slot[m]`
     for m in `moves[i]:moves[i + 1]`. Ranks from n up are switches that add and copy; what is added to an empty slot of
@@ -84,15 +84,15 @@ class Schedule:
     name : str
         What it is called.
     n : int
-        How many ranks it has.
+        Number of ranks.
     slots : int
         Slots of every rank.
     promise : Promise
-        What it owes; None where that is not known.
+        Precondition and postcondition; None if unknown.
     unit_share : float
         One slot's part of the size that a person gives; not used where blocks differ in size.
     steps : int
-        How many steps it has.
+        Number of steps.
     step_start : array of int, shape (steps + 1,)
         The first transfer of every step.
     op : array of int
@@ -115,7 +115,7 @@ class Schedule:
         Pairs (before, after) that a program order adds to the derived dependencies; numbers from `transfers` up are
         marks that take no time, so that many can wait for many without a pair for each.
     root : int
-        The rank that a rooted collective starts from or ends at.
+        Root of a rooted collective.
     switches : tuple of str
         The device kind of each switch: NVS for the one inside a node, NET for the one between nodes.
     fixed_bytes : array of float

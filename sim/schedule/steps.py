@@ -33,7 +33,7 @@ Steps = Iterator[Step | tuple[Step, ...] | str]
 def copy(src: ArrayLike, dst: ArrayLike, slot: ArrayLike, to: ArrayLike | None = None, channel: ArrayLike = 0) -> Step:
     """Send messages that overwrite their destination.
 
-    Arrays have one entry per message, shape (messages,); a number stands for all.
+    Arrays have one entry per message, shape (messages,); a number applies to all.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def copy(src: ArrayLike, dst: ArrayLike, slot: ArrayLike, to: ArrayLike | None =
     dst : int or array of int
         The receiving ranks; `src == dst` is a local copy.
     slot : int or array of int, shape (messages,) or (messages, slots)
-        The slots that are sent; rows of unequal length are padded with -1.
+        Slots to send; rows of unequal length are padded with -1.
     to : int or array of int
         The slots at the destination; the same ones unless given.
     channel : int or array of int
@@ -51,7 +51,7 @@ def copy(src: ArrayLike, dst: ArrayLike, slot: ArrayLike, to: ArrayLike | None =
     Returns
     -------
     Step
-        The messages, to be yielded by an algorithm.
+        The messages, for an algorithm to yield.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def reduce(
     dst : int or array of int
         The receiving ranks.
     slot : int or array of int, shape (messages,) or (messages, slots)
-        The slots that are sent; rows of unequal length are padded with -1.
+        Slots to send; rows of unequal length are padded with -1.
     to : int or array of int
         The slots at the destination; the same ones unless given.
     channel : int or array of int
@@ -82,7 +82,7 @@ def reduce(
     Returns
     -------
     Step
-        The messages, to be yielded by an algorithm.
+        The messages, for an algorithm to yield.
     """
     return _step(REDUCE, src, dst, slot, to, channel)
 

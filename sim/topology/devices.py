@@ -26,16 +26,16 @@ class DeviceIndex(int):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A box on the map: a GPU, a switch, a NIC or a processor.
+    """A device: a GPU, a switch, a NIC or a CPU.
 
     Parameters
     ----------
     name : str
-        Its own name, like `GPU0` or `H1.GPU0`.
+        Name, like `GPU0` or `H1.GPU0`.
     kind : str
         GPU, NVS, PCI, CPU, NIC or NET.
     numa : int
-        Its NUMA domain; -1 where the machine has or tells none.
+        Its NUMA domain; -1 where the machine has none or does not say.
     host : int
         The number of its host.
     """
@@ -48,9 +48,9 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A capacity from one device to another.
+    """A link from one device to another.
 
-    It leads one way; a half-duplex or shared medium is one link that both directions use.
+    It has one direction; a half-duplex or shared medium is one link for both directions.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class Link:
     dst : str
         The device it ends at.
     bandwidth : float
-        What it can carry, B/s.
+        Bandwidth, B/s.
     latency : float
-        Seconds until the first byte has crossed it.
+        Latency of the first byte, seconds.
     kind : str
         NVL, PCI, SYS or NET.
     both : bool
@@ -81,7 +81,7 @@ class Link:
 
 
 def both_ways(a: str, b: str, bandwidth: float, latency: float, kind: LinkKind, lanes: int = 1) -> tuple[Link, Link]:
-    """Join two devices by a full-duplex cable: one link there, one link back.
+    """Connect two devices with a full-duplex link: one link in each direction.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def both_ways(a: str, b: str, bandwidth: float, latency: float, kind: LinkKind, 
     b : str
         Another device.
     bandwidth : float
-        What each direction can carry, B/s.
+        Bandwidth of each direction, B/s.
     latency : float
         Seconds.
     kind : str

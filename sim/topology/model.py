@@ -43,7 +43,7 @@ PAIRS_LOOKED_AT = 64
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """Devices, links and who is which rank.
+    """Devices, links and the device of each rank.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class Topology:
     gamma : float
         Paid per byte that is reduced, s/B.
     forwarding : bool
-        Whether a GPU may pass on what is not for it.
+        Whether GPUs forward messages.
     relays : int
         Through how many GPUs, one after another, traffic between two others may go where it stays on NVLinks.
     router : callable
-        Routes, where they are not the shortest ones.
+        Routes, if they are not shortest paths.
     assumed : tuple of str
-        What a file did not say and was filled in.
+        Assumed values missing from a file.
     pairs : mapping
-        The class of each pair of devices, where a capture tells it.
+        The class of each pair of devices, if a capture contains it.
     format : str
         The file format it was read from.
     generation : str
@@ -203,7 +203,7 @@ class Topology:
 
     @property
     def n(self) -> int:
-        """How many ranks it can hold."""
+        """Largest number of ranks."""
         return len(self.ranks)
 
     def taking_part(self, ranks: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""Path classes: what kind of path joins two devices, in the words of `nvidia-smi topo -m`, read off the routes."""
+"""Path classes: what kind of path joins two devices, in the words of `nvidia-smi topo -m`, from the routes."""
 
 from typing import Any
 

@@ -18,14 +18,14 @@ from sim.units import fmt_object, fmt_time
 PARTS = ("latency", "bytes", "slowed", "sharing", "reducing", "working", "waiting")
 """What seconds are spent on, see `Breakdown`."""
 Path = NDArray[np.int64]
-"""Numbers of transfers, each of which waited for the one before."""
+"""Indices of transfers; each waited for the one before."""
 _ROUNDING = (1e-9, 1e-12)
 """Shares of a span and of the clock within which two moments are one: the kernel's own moments agree to a millionth."""
 
 
 @dataclass(frozen=True, eq=False)
 class Breakdown:
-    """The seconds of a run: `seconds[k, j]` is what `path[k]`, a transfer of the critical path, spent on `PARTS[j]`.
+    """Time breakdown of a run: `seconds[k, j]` is the time of transfer `path[k]` of the critical path in `PARTS[j]`.
 
     | | |
     |---|---|
@@ -45,13 +45,13 @@ class Breakdown:
     path : array of int, shape (path,)
         Transfers of the critical path, in order.
     seconds : array of float, shape (path, parts)
-        Seconds that each of them spent on each of `PARTS`.
+        Time of each of them in each of `PARTS`, seconds.
     messages : int
-        Transfers of the path that go from one place to another.
+        Number of transfers of the path between two places.
     bytes : float
-        What these carry together.
+        Sum of their bytes.
     ahead : float
-        Seconds from when each of them left to its first byte, together.
+        Sum of their times from departure to first byte, seconds.
     """
 
     path: Path
@@ -66,12 +66,12 @@ class Breakdown:
 
     @cached_property
     def parts(self) -> Mapping[str, float]:
-        """Seconds by what they were spent on; together they are the run's time, to the last bit."""
+        """Seconds by part; their sum equals the run's time to the last bit."""
         return dict(zip(PARTS, self.seconds.sum(axis=0).tolist(), strict=True))
 
     @property
     def spent_on(self) -> NDArray[np.uint8]:
-        """For every transfer of the path what it spent time on, bit j for `PARTS[j]`."""
+        """Parts with time, for each transfer of the path: bit j for `PARTS[j]`."""
         bits: NDArray[np.uint8] = ((self.seconds > 0) << np.arange(len(PARTS))).sum(axis=1).astype(np.uint8)
         return bits
 

@@ -29,7 +29,7 @@ def nanoseconds(seconds: float) -> int:
 
 
 def check_slices(count: int, why: str, most: int = MOST_SLICES, **values: object) -> None:
-    """Raise InputError when there is more than a browser opens; `why` is the id of what there is too much of."""
+    """Raise InputError with the text `why` when there are more entries than a browser opens."""
     if count > most:
         raise InputError(why, count=count, most=most, **values)
 

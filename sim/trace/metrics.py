@@ -43,7 +43,7 @@ def algbw(trace: Timed) -> float:
 
 
 def busbw(trace: Timed, factor: float) -> float:
-    """Return the bus bandwidth, which can be compared with what a link can do.
+    """Return the bus bandwidth, comparable with the bandwidth of a link.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Use(_LinkUse):
     kind : str
         NVL, PCI, SYS or NET.
     bandwidth : float
-        What it can carry, B/s.
+        Bandwidth, B/s.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def link_use(trace: Loaded) -> Floats:
 
 
 def bottleneck(trace: Loaded) -> Use | None:
-    """Find the link nearest to being full throughout a run.
+    """Find the busiest link of a run, by load over bandwidth.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def bottleneck(trace: Loaded) -> Use | None:
     Returns
     -------
     Use or None
-        The link, by name and number, and its load; None where nothing crossed any.
+        The link, by name and number, and its load; None if no link carried data.
     """
     use = link_use(trace)
     if not use.size or use.max() <= 0:

@@ -27,7 +27,7 @@ class History(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """Fault `fault[k]` bore on transfer `transfer[k]` for `seconds[k]`.
+    """Fault `fault[k]` delayed transfer `transfer[k]` by `seconds[k]`.
 
     That is how much later it could be ready for a straggler, how much longer it waited for a jitter, and how long it
     flowed through a link while that was faulty.
@@ -86,24 +86,24 @@ NO_HITS = Hits(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One collective's run; times in seconds, one entry per transfer.
+    """The run of one collective; times in seconds, one entry per transfer.
 
-    Columns have the shape (transfers,). What has not happened in a run that never ends happens at infinity.
+    Columns have the shape (transfers,). In a deadlocked run, events that never happen have the time infinity.
 
     Parameters
     ----------
     topology : Topology
-        The machine, as faults left it.
+        The machine, with its faults.
     schedule : Schedule
         What ran.
     verdict : Verdict
-        Whether it keeps its promise.
+        Whether it meets its postcondition.
     size : float
         Bytes as nccl-tests counts them.
     began : float
-        When it began, s.
+        Start time, s.
     ended : float
-        When it had ended, or stalled, s.
+        End or stall time, s.
     bytes : array of float
         Bytes of every transfer.
     route : array of int

@@ -34,17 +34,17 @@ Options = tuple[Callable[[Any], Any], ...]
 
 TOPOLOGY = click.option("--topology", metavar="FILE", help="instead of --machine: a capture in any known format")
 ASSUME = click.option(
-    "--default", "assume", multiple=True, type=types.ASSIGNMENT, metavar="KEY=VALUE", help="what a file does not say"
+    "--default", "assume", multiple=True, type=types.ASSIGNMENT, metavar="KEY=VALUE", help="values missing from a file"
 )
 PAIRS = click.option(
     "--pairs",
     metavar="FILE",
-    help="output of p2pBandwidthLatencyTest or nvbandwidth, for rates that a capture does not tell",
+    help="output of p2pBandwidthLatencyTest or nvbandwidth, for rates missing from a capture",
 )
 PLACEMENT = click.option(
     "--placement",
     metavar="WHERE|FILE",
-    help="which GPUs play the ranks: per_host=4, 0-3,8-11, 0:0-3,1:4-7, or a rank file or host file",
+    help="GPU of each rank: per_host=4, 0-3,8-11, 0:0-3,1:4-7, or a rank file or host file",
 )
 MACHINE_ALONE: Options = (
     click.option("--machine", metavar="SPEC", help="NAME[:key=value,…], see `list machines`"),
@@ -54,11 +54,11 @@ MACHINE_ALONE: Options = (
     PLACEMENT,
 )
 NETWORK: Options = (
-    click.option("--network", metavar="NAME", help="what joins its hosts instead of its own, see `list networks`"),
+    click.option("--network", metavar="NAME", help="network between hosts instead of the default, see `list networks`"),
 )
 NETWORKS: Options = (
     click.option(
-        "--network", multiple=True, metavar="NAME", help="what joins its hosts, see `list networks`; may be repeated"
+        "--network", multiple=True, metavar="NAME", help="network between hosts, see `list networks`; may be repeated"
     ),
 )
 """Several of them side by side."""
@@ -68,7 +68,7 @@ SCHEDULE: Options = (
     click.option(
         "--library",
         metavar="NAME",
-        help="with a collective: what this library would run, or with --algorithm-id what it calls so",
+        help="with a collective: run this library's choice, or the one of --algorithm-id",
     ),
     click.option(
         "--algorithm-id", "id", metavar="ID", help="a library's own number or name, see `list algorithms --library`"
@@ -105,7 +105,7 @@ ONE: Options = (*ALGORITHM, *MACHINE, *SIZE, *RANKS)
 RUN: Options = (
     *ALGORITHM,
     click.option(
-        "--plan", metavar="FILE", help="instead of all else: a plan in words, as `render -o x.yaml` writes it"
+        "--plan", metavar="FILE", help="a plan file instead of all other options, as `render -o x.yaml` writes it"
     ),
     click.option("--allow-exec", "trust", is_flag=True, help="execute the Python file that a plan names"),
     *MACHINE,
@@ -120,16 +120,16 @@ RUN: Options = (
         "--displs",
         type=types.BLOCKS,
         metavar="SIZE,…",
-        help="where these blocks stand in a buffer, as MPI's displacements do",
+        help="places of these blocks in a buffer: displacements of MPI",
     ),
     *RANKS,
     *FAULT,
-    click.option("--lockstep", is_flag=True, help="let every step wait for the whole step before"),
-    click.option("--blocking", is_flag=True, help="let every rank finish a step, sends too, before its next"),
+    click.option("--lockstep", is_flag=True, help="start each step when the step before has ended on all ranks"),
+    click.option("--blocking", is_flag=True, help="let each rank finish a step, sends included, before its next"),
 )
 """What one run is made of."""
 ENDINGS = (".txt", ".rf", ".hosts", ".rankfile", ".csv", ".log")
-"""What names of files end with that are told from a list where there is no such file."""
+"""File endings: a word that ends so is the name of a file, even if the file does not exist."""
 BESIDE_PLAN = ("plan", "trust", "lockstep", "blocking")
 """Of these, what may be given with a plan, which stands for all others."""
 

@@ -47,8 +47,8 @@ HANDS = {
     "a rank is slow": ("rank 3 · GPU3", "range", "slower"),
     "ranks change places": ("GPU3", "GPU40"),
     "a cable is put in": ("GPU3", "GPU40", "Shift"),
-    "a cable is cut": ("H0.GPU0 → H0.NVS0", "Take this cable out"),
-    "a NIC is lost": ("H3.NIC3", "What if it were lost now?"),
+    "a cable is cut": ("H0.GPU0 → H0.NVS0", "Rerun without this link"),
+    "a NIC is lost": ("H3.NIC3", "What if it fails now?"),
 }
 """What a hand does, on the switch or, where hosts are named, on hosts: what it chooses and asks, or carries where."""
 SWITCH, HOSTS = "?machine=switch:ranks=64&view=machine&t=0.001", "?machine=dgx_h100:hosts=8&view=machine&t=0.0005"

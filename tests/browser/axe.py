@@ -86,7 +86,7 @@ def states(visit):
     if page.get_by_test_id("stSidebar").count():
         visit.open_drawer()
         _unfold(visit, "stSidebar")
-        yield "long form"
+        yield "sidebar"
         if page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").count():
             visit.close_drawer()
             visit.settle()

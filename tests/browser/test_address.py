@@ -154,7 +154,7 @@ def test_a_plan_too_long_for_a_link_says_so_and_its_file_brings_it_back(visit):
     went(page, "plan=")
     steps(page, 6)
     page.page.reload()
-    page.page.get_by_text("names a plan that was too long for it").first.wait_for()
+    page.page.get_by_text("was too long for a link").first.wait_for()
     steps(page, 14)
 
 

@@ -33,10 +33,10 @@ def test_a_picture_of_the_instant_can_be_taken_from_the_page(visit):
     page = one.page
     one.settle()
     page.get_by_text("Export", exact=True).click()
-    page.get_by_role("button", name="Make the file").wait_for()
+    page.get_by_role("button", name="Create file").wait_for()
     one.settle()
     with page.expect_download() as coming:
-        page.get_by_role("button", name="Make the file").click()
+        page.get_by_role("button", name="Create file").click()
     file = coming.value
     assert file.suggested_filename == "allreduce-ring-switch-ranks-4.png"
     with Image.open(file.path()) as picture:
@@ -48,7 +48,7 @@ def test_a_marked_stretch_of_time_becomes_a_film_that_is_saved(visit, tmp_path):
     page = one.page
     one.settle()
     page.get_by_text("Export", exact=True).click()
-    one.choose(one.told("page.export.kind"), ".film.svg – a drawing that moves and scales")
+    one.choose(one.told("page.export.kind"), ".film.svg – animated SVG")
     page.get_by_text("10 µs to 20 µs", exact=False).wait_for()
     page.get_by_label(one.told("page.film.seconds")).fill("1")
     page.get_by_label(one.told("page.film.seconds")).press("Enter")

@@ -68,7 +68,7 @@ def test_what_cannot_be_done_is_refused_above_the_very_same_picture_and_undone_a
     page.settle()
     before = page.player.element_handles()
     page.player.first.get_by_label("Look at").select_option(label="SW → GPU3")
-    page.player.first.locator(".rs-card").get_by_role("button", name="Take this cable out", exact=True).click()
+    page.player.first.locator(".rs-card").get_by_role("button", name="Rerun without this link", exact=True).click()
     refused = page.page.get_by_text("edited has no link SW → GPU3")  # the one that is slow; in the drawer, too
     refused.filter(visible=True).wait_for()
     page.settle()
@@ -90,7 +90,7 @@ def test_half_a_link_is_two_choices_away_and_both_futures_stay(visit, language):
     card = page.player.locator(".rs-card")
     assert "GPU0 → SW" in card.inner_text()
     assert "25 GB/s" in card.inner_text()
-    half = {"en": "What if it were half as fast?", "zh": "假如它只有一半快？"}
+    half = {"en": "What if it were half as fast?", "zh": "速度减半会怎样？"}
     ask_what_if(page, "GPU0 → SW", half[language], "fault=slow_link")
     page.player.nth(1).wait_for()
     page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())
@@ -169,22 +169,22 @@ def test_a_device_is_dragged_onto_another_and_the_machine_is_another(visit):
     places = spots(page)
     nobody = drag(page, places["GPU0"], (places["GPU0"][0] + 30, places["GPU0"][1] + 2))
     assert nobody == "GPU0"  # let go over itself, or nothing
-    assert drag(page, places["GPU0"], places["GPU5"]) == "Two ranks change places: GPU0, GPU5"
+    assert drag(page, places["GPU0"], places["GPU5"]) == "Swap two ranks: GPU0, GPU5"
     page.where("edits=swap_ranks%3Arank%3D0%2Cother%3D5")
     page.player.nth(1).wait_for()
     page.open(first)
     assert spots(page) == places
     other = next(name for name in places if name.startswith("PCI") and name != "PCI0")
-    assert drag(page, places["GPU1"], places[other]) == f"A device hangs elsewhere: GPU1, {other}"
+    assert drag(page, places["GPU1"], places[other]) == f"Move a device: GPU1, {other}"
     page.where(f"edits=move_device%3Adevice%3DGPU1%2Cto%3D{other}")
     page.open(first)
     assert spots(page) == places
-    assert drag(page, places["GPU2"], places["GPU6"], shift=True) == "A cable more: GPU2, GPU6"
+    assert drag(page, places["GPU2"], places["GPU6"], shift=True) == "Add a link: GPU2, GPU6"
     page.where("edits=add_cable%3Asrc%3DGPU2%2Cdst%3DGPU6")
 
 
 def test_a_nic_can_be_lost(visit):
     page = visit("?machine=nodes:nodes=2,gpus=4,nics=2&t=0.001")
     lost = "fault=lost_nic%3Anic%3DH0.NIC1%2Cstart%3D1000us%2Creroute%3Dyes"
-    ask_what_if(page, "H0.NIC1", "What if it were lost now?", lost)
+    ask_what_if(page, "H0.NIC1", "What if it fails now?", lost)
     page.player.nth(1).wait_for()

@@ -90,7 +90,7 @@ def test_a_cell_answers_what_if_without_python(cell):
     expect(page.locator(PLAYER)).to_have_count(2)
     python_sets(page, "time", widget.end / 2)
     expect(page.locator(PLAYER)).to_have_count(2)
-    page.get_by_role("button", name="Take back").click()
+    page.get_by_role("button", name="Remove").click()
     expect(page.locator(PLAYER)).to_have_count(1)
 
 

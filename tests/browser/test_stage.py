@@ -15,7 +15,7 @@ RING = "?machine=switch:ranks=8"
 BOTH = pytest.mark.parametrize("language", languages())
 
 
-CUT = {"en": "What if it broke now?", "zh": "假如它现在断了？"}
+CUT = {"en": "What if it fails now?", "zh": "现在断开会怎样？"}
 
 
 def words(language):
@@ -292,7 +292,7 @@ def test_an_answer_plays_and_a_finished_lesson_is_remembered(visit, language):
 def test_hundreds_of_thousands_of_routes_show_what_is_true_of_all(visit):
     page = visit("?machine=switch:ranks=600&algorithm=alltoall.linear")
     assert page.data("steps") == "1"
-    assert page.player.get_by_text("the picture shows links and steps, not single blocks").is_visible()
+    assert page.player.get_by_text("The picture shows links and steps without blocks").is_visible()
     assert page.player.get_by_role("button", name="Who holds what").is_disabled()
     page.press("Step forward")
     assert page.data("step") == "1"

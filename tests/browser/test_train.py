@@ -55,7 +55,7 @@ def train(visit, request):
 def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
     page = train()
     expect(page.locator(f"{TIMELINE} [data-rank]")).to_have_count(4)
-    expect(page.get_by_text("stands in the open")).to_be_visible()
+    expect(page.get_by_text("is exposed")).to_be_visible()
     for rank in range(4):
         compute, back, hidden, exposed = boxes(page, rank, "compute", "backward", "hidden", "exposed")
         assert all((compute, back, hidden, exposed))
@@ -64,7 +64,7 @@ def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
         assert max(box["x"] + box["width"] for box in exposed) > end + 1
         assert all(box["y"] > compute[0]["y"] for box in hidden + exposed)
     assert page.locator(f"{TIMELINE} [data-memory] b").count() >= 4
-    assert page.get_by_text("stands in the open").is_visible()
+    assert page.get_by_text("is exposed").is_visible()
     a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page)
     it_comes_as_files(page)
     what_is_played_can_be_watched_on_the_stage(page, visit)
@@ -103,7 +103,7 @@ def it_comes_as_files(page):
 
 
 def what_is_played_can_be_watched_on_the_stage(page, visit):
-    link = page.get_by_role("link", name="Watch bucket 3 · allreduce.ring").get_attribute("href")
+    link = page.get_by_role("link", name="Open bucket 3 · allreduce.ring").get_attribute("href")
     stage = visit(link[link.index("?") :])
     assert stage.data("steps") == "6"
     assert stage.page.get_by_text("allreduce.ring").first.is_visible()
@@ -123,7 +123,7 @@ def test_without_overlap_nothing_hides_a_closer_look_draws_a_part_and_bad_input_
 
 def a_closer_look_draws_a_part(page):
     whole = last_tick(page)
-    page.get_by_text("Look closer").click()
+    page.get_by_text("Details").click()
     handle = page.get_by_role("slider", name="Part of the step").last
     for _ in range(10):
         handle.press("ArrowLeft")

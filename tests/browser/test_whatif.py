@@ -60,7 +60,7 @@ def test_ten_drags_of_a_page_without_a_network_are_answered_as_python_does(play)
         slider.fill(str(place))
         expect(page.player).to_have_count(2)
         expect_run(page, RING, spec)
-        page.page.get_by_role("button", name="Take back").click()
+        page.page.get_by_role("button", name="Remove").click()
         expect(page.player).to_have_count(1)
 
 

@@ -169,7 +169,7 @@ def test_what_cannot_be_shown_is_told_in_one_sentence(what, says):
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"language": "tlh"}, "language='tlh' is not spoken here: choose from en, zh"),
+        ({"language": "tlh"}, "language='tlh' is not available: choose from en, zh"),
         ({"height": 10}, "a height of 10 pixels is not between 200 and 2000: try 460"),
         ({"view": "front"}, "no view is called 'front'"),
         ({"time": -1.0}, "time=-1 s is not within the run"),

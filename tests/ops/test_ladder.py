@@ -67,14 +67,14 @@ def test_a_line_cannot_be_done_faster_by_any_tree():
 def test_the_terminal_judges_what_it_writes(ending, tmp_path, capsys):
     file = str(tmp_path / f"best.{ending}")
     for name in ("allgather_slow", "alltoall_ring"):
-        assert cli.main(["ladder", name, "--best", file]) == 0
+        assert cli.main(["exercises", name, "--best", file]) == 0
         assert cli.main(["verify", file, *(["--ranks", "4"] if ending == "py" else [])]) == 0
         machine = ["--machine", TASKS[name].machine.machine]
         machine += ["--edit", TASKS[name].machine.edits] if TASKS[name].machine.edits else []
         capsys.readouterr()
         assert cli.main(["run", "--schedule", file, *machine, "--size", "4MB", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["time_s"] == pytest.approx(TASKS[name].par)
-        assert cli.main(["ladder", name, file, "--json"]) == 0
+        assert cli.main(["exercises", name, file, "--json"]) == 0
         said = json.loads(capsys.readouterr().out)
         assert said["solved"] is True
         assert said["par_s"] == said["time_s"]
@@ -82,13 +82,13 @@ def test_the_terminal_judges_what_it_writes(ending, tmp_path, capsys):
 
 def test_the_terminal_tells_what_is_wrong_and_what_is_slow(tmp_path, capsys):
     task, file = TASKS["broadcast_line"], tmp_path / "answer.txt"
-    assert cli.main(["ladder"]) == 0
+    assert cli.main(["exercises"]) == 0
     assert all(name in capsys.readouterr().out for name in ("broadcast_line",))
     file.write_text(written(task.empty))
-    assert cli.main(["ladder", task.name, str(file)]) == 1
+    assert cli.main(["exercises", task.name, str(file)]) == 1
     assert "is wrong: " in capsys.readouterr().out
     file.write_text(written(task.empty).replace("[]", "[0>1:0, 1>2:0, 2>3:0]"))
-    assert cli.main(["ladder", task.name, str(file)]) == 1
+    assert cli.main(["exercises", task.name, str(file)]) == 1
     assert "is right, but takes 3 ms, 50.0% more than the best (2 ms)" in capsys.readouterr().out
     file.write_text(written(replace(task.empty, pieces=2)))
     for words, message in (
@@ -102,7 +102,7 @@ def test_the_terminal_tells_what_is_wrong_and_what_is_slow(tmp_path, capsys):
         ([task.name, "--best", str(tmp_path / "x.pdf")], "has none of the endings .py, .xml, .txt"),
         (["--best", str(tmp_path / "x.txt")], "name it"),
     ):
-        assert cli.main(["ladder", *words]) == 2
+        assert cli.main(["exercises", *words]) == 2
         assert message in capsys.readouterr().err
 
 

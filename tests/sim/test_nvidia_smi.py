@@ -62,7 +62,7 @@ SEEN = {
     38: (4, 0, 1, {"GPU0-GPU1": "PIX", "GPU0-GPU2": "PHB"}),
 }
 REFUSED = {
-    9: r"is the output of `nvidia-smi topo -p2p`, which says who may talk to whom, not how: paste `nvidia-smi topo -m`",
+    9: r"is the output of `nvidia-smi topo -p2p`, which lists allowed pairs, not paths: paste `nvidia-smi topo -m`",
     37: r"is cut: the rows of GPU5, GPU6, .* GPU15 are missing: paste the whole output",
 }
 

@@ -13,7 +13,7 @@ from sim.formats import FORMATS, lines, read_topology, reader, rows, write_topol
 from sim.topology import Device, Topology, both_ways
 from sim.units import parse_bandwidth, us
 
-TITLE = "a list of cables like `GPU0 GPU1 25GBps`"
+TITLE = "a list of links like `GPU0 GPU1 25GBps`"
 
 
 def cables(text, *, name):

@@ -66,9 +66,9 @@ def test_modules_and_packages_of_the_folder_are_found(shapes):
 @pytest.mark.parametrize(
     "source, told",
     [
-        ("def round(:\n    pass\n", "shapes_here/round.py, line 1: invalid syntax: mend the file or take it away"),
+        ("def round(:\n    pass\n", "shapes_here/round.py, line 1: invalid syntax: fix the file or remove it"),
         ("\nimport no_such_module\n", "shapes_here/round.py, line 2: ModuleNotFoundError: No module named"),
-        ("1 / 0\n", "shapes_here/round.py, line 1: ZeroDivisionError: division by zero: mend the file"),
+        ("1 / 0\n", "shapes_here/round.py, line 1: ZeroDivisionError: division by zero: fix the file"),
         (SQUARE, "shapes_here/round.py and shapes_here/square.py: two shapes are called square: rename one"),
         (
             SQUARE.replace('"""Four equal sides."""', "pass").replace('"square"', '"round"'),
@@ -192,8 +192,8 @@ def test_what_an_addition_returns_is_of_its_kind():
     with MACHINES.also(), FAULTS.also(), ALGORITHMS.also():
         machine(island), fault(fog), algorithm(allreduce)(star), algorithm(allreduce)(chain)
         for call, told in (
-            (lambda: build("island"), "island returns nothing, not Topology: mend its `return`"),
-            (lambda: faults(["fog"], build("mesh")), "fog returns function, not Perturbation: mend"),
+            (lambda: build("island"), "island returns nothing, not Topology: fix its `return`"),
+            (lambda: faults(["fog"], build("mesh")), "fog returns function, not Perturbation: fix"),
             (
                 lambda: ALGORITHMS["allreduce.star"].schedule(2),
                 "allreduce.star: its steps are a Step, not a row of them: yield each",
@@ -211,7 +211,7 @@ def test_what_an_additions_own_lines_do_wrong_is_told_with_the_line(shapes):
     roll = sys.modules["shapes_here.round"].roll
     with pytest.raises(NameError) as caught:
         roll()
-    told = "shapes_here/round.py, line 14: NameError: name 'sides' is not defined: mend the file or take it away"
+    told = "shapes_here/round.py, line 14: NameError: name 'sides' is not defined: fix the file or remove it"
     assert str(addition_fault(caught.value)) == told
     with pytest.raises(RuntimeError) as again:  # as a process of SimPy's passes it on
         raise RuntimeError from caught.value

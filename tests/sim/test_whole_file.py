@@ -123,5 +123,5 @@ def test_output_that_has_no_room_is_one_sentence(words, monkeypatch, capsys):
         monkeypatch.setattr("sys.stdout", full)
         assert cli.main(words) == BAD_INPUT
     err = capsys.readouterr().err
-    assert err.startswith("cli.py: what was found cannot be read or written (No space left on device)")
+    assert err.startswith("cli.py: the answer cannot be read or written (No space left on device)")
     assert err.count("\n") == 1

@@ -66,13 +66,13 @@ def test_a_board_says_what_is_wrong_in_both_languages():
             text = say(f"build.fault.{key}", language, **{"ranks": "\0", **values}).partition("\0")[0]
             assert any(text in fault["text"] for fault in faults), (steps, [fault["text"] for fault in faults])
     nothing = board(Sketch("broadcast", 4, columns=columns_of("2>1:0")), RING, 0, "", "en")
-    assert nothing["faults"][0]["text"] == "Column 1: rank 2 sends rank 1 what it does not have."
+    assert nothing["faults"][0]["text"] == "Column 1: rank 2 sends rank 1 a block that it does not have."
     assert (nothing["faults"][0]["column"], nothing["faults"][0]["rank"]) == (0, 2)
     ragged = board(TASKS["broadcast_line"].empty.with_columns(columns_of("0>1:0;1>2:0;2>3:0")), RING, 0, "", "en")
-    assert "12 ms, 6.00 times the bound of 2 ms" in ragged["clock"]
+    assert "12 ms, 6.00 times the lower bound of 2 ms" in ragged["clock"]
     slow = TASKS["broadcast_line"]
     chain = board(slow.empty.with_columns(columns_of("0>1:0;1>2:0;2>3:0")), slow.machine, 0, slow.name, "en")
-    assert (chain["verdict"], chain["headline"]) == ("slower", "Right, but 50% slower than the best.")
+    assert (chain["verdict"], chain["headline"]) == ("slower", "Correct, but 50% slower than the optimum.")
 
 
 def test_cables_join_ranks_and_the_switches_they_meet_at():

@@ -17,7 +17,7 @@ MACHINES = ("dgx_a100:hosts=2", "dual_socket_pcie", "nodes:nodes=4,gpus=2", "swi
 
 def test_of_messages_that_take_unlike_times_the_last_is_told():
     plan = Plan(algorithm="broadcast.increasing_two_ring_modified", machine="dgx_h100:hosts=2")
-    assert "rank 0 sends block 0 to rank 8, and 2 more" in Film(plan.run().trace).captions[0]
+    assert "rank 0 sends block 0 to rank 8, and 2 others likewise" in Film(plan.run().trace).captions[0]
 
 
 @given(st.sampled_from(sorted(ALGORITHMS)), st.sampled_from(MACHINES), st.integers(0, 10_000))

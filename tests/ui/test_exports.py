@@ -293,9 +293,9 @@ def test_a_part_of_a_run_is_filmed_at_its_tempo():
 @pytest.mark.parametrize(
     ("shot", "says"),
     [
-        (Shot(begin=1.0), "from 1 s to .* nothing is to be seen: the run takes"),
-        (Shot(begin=-1.0), "nothing is to be seen"),
-        (Shot(begin=1e-6, end=1e-6), "from 1 µs to 1 µs nothing is to be seen"),
+        (Shot(begin=1.0), "nothing happens from 1 s to .*: the run takes"),
+        (Shot(begin=-1.0), "nothing happens from"),
+        (Shot(begin=1e-6, end=1e-6), "nothing happens from 1 µs to 1 µs"),
         (Shot(tempo=0.0), "a tempo of .* a second stands still: give one like 100us"),
         (Shot(tempo=1e-12), "more than 3000 frames: give a larger tempo"),
     ],

@@ -187,7 +187,7 @@ def test_the_application_is_what_streamlit_serves():
     ("fault", "told"),
     [
         (
-            AdditionError("ui/pages/own.py, line 3: '(' was never closed: mend the file"),
+            AdditionError("ui/pages/own.py, line 3: '(' was never closed: fix the file"),
             r"\Aui/pages/own.py, line 3: .*\Z",
         ),
         (

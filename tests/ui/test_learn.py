@@ -161,12 +161,12 @@ def test_every_lesson_is_a_small_page_that_plays_offline(language):
 
 def test_a_damaged_link_to_a_lesson_is_told():
     at = learn(lesson="nothing", step="x")
-    assert "No lesson is called nothing" in at.error[0].value
+    assert "Unknown lesson nothing" in at.error[0].value
 
 
 def test_a_plan_of_a_lesson_opens_on_the_stage():
     at = learn(lesson="trees", step="3")
-    next(b for b in at.button if "stage" in b.label).click().run()
+    next(b for b in at.button if "Simulate" in b.label).click().run()
     assert not at.exception
     assert at.query_params["algorithm"] == "broadcast.binomial"
     assert "segments=64" in at.query_params["against"]

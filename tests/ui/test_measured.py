@@ -56,7 +56,7 @@ def test_nothing_asks_for_a_table_and_all_published_runs_stand_worst_first():
     ("text", "machine", "told"),
     [
         ("hello", "", "is no output of nccl-tests"),
-        (EXAMPLE, "", "does not tell its machine: write it into the field for the machine"),
+        (EXAMPLE, "", "does not name its machine: write it into the field for the machine"),
         (EXAMPLE, "nothing", "nothing"),
         (EXAMPLE, "switch:ranks=2", "holds 2 ranks, not 8"),
     ],
@@ -82,7 +82,7 @@ def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
     assert not at.exception
     words = " ".join(one.value for one in at.markdown)
     assert "own.txt" in words
-    assert "have in common" in words
+    assert "shared by all calibrated GPUs" in words
     assert "68%" in at.caption[-1].value
 
 

@@ -201,7 +201,7 @@ def test_two_faults_add_up_and_a_fatal_one_is_a_message():
     assert len([b for b in at.button if str(b.key).startswith("drop_")]) == 2
     assert float(at.metric[0].value.split()[0]) > 1
     dead = page(machine="switch:ranks=4", size="4MiB", fault="dead_link:src=GPU0,dst=SW")
-    assert "nothing moves any more" in dead.main.warning[0].value
+    assert "no message can move" in dead.main.warning[0].value
     assert len(players(dead)) == 1
     nonsense = page(machine="switch:ranks=4", fault="plague:rank=1")
     assert "no fault is called 'plague'" in nonsense.error[0].value
@@ -260,7 +260,7 @@ def test_where_all_places_beside_are_taken_by_what_no_menu_offers_menus_choose_n
 
 def test_a_run_beside_that_differs_in_nothing_has_a_name_too():
     at = page(machine="switch:ranks=4", against="root=0")
-    assert [box.label for box in at.checkbox if "against" in box.key] == ["as usual"]
+    assert [box.label for box in at.checkbox if "against" in box.key] == ["default settings"]
 
 
 def test_crossovers_of_algorithms_are_told():
@@ -310,7 +310,7 @@ def test_a_machine_is_edited_undone_done_again_and_kept_in_the_link():
 
 def test_a_stall_is_told_in_few_words_above_the_picture_that_tells_it_all():
     at = page(machine="dual_socket_pcie", fault="dead_link:src=CPU0,dst=CPU1,start=1ms")
-    assert [warning.value for warning in at.warning] == ["Stalled after 1.575 ms: nothing moves any more."]
+    assert [warning.value for warning in at.warning] == ["Stalled after 1.575 ms: no message can move."]
 
 
 def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_captures():

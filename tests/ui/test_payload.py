@@ -103,7 +103,7 @@ def test_the_chart_is_the_links_average_use():
 def test_a_switch_that_adds_is_called_a_switch():
     schedule = ALGORITHMS["allreduce.nvls"].schedule(8, segments=1)
     header, _ = unpack(pack(simulate(build("switch:ranks=8"), schedule, 1 << 22, history=True)))
-    more = ", and 7 more do the same"
+    more = ", and 7 others likewise"
     assert header["steps"]["caption"] == [
         f"step 1 of 4: rank 0 sends blocks 0-7 to the switch, which adds them up{more}",
         f"step 2 of 4: the switch sends block 0, the sum of ranks 0-7, to rank 0{more}",

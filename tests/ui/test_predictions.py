@@ -155,7 +155,7 @@ def test_a_question_comes_back_on_the_page_beside_what_was_said_before():
     assert any(c.value == "Last time you predicted 64 MiB, but it was 112 MiB." for c in at.caption)
     assert predictions(state_of(at, LearnState).words)["ring", 3, 1].answer == 48.0
     at.button(key="again_back").click().run()
-    assert at.title[0].value == "Parameter server against ring"
+    assert at.title[0].value == "Parameter server or ring"
     assert not at.exception
     (link,) = [code.value for code in at.code if "progress=" in code.value]
     assert from_word(dict(parse_qsl(link.removeprefix("?")))["progress"]) == state_of(at, LearnState).words

@@ -63,4 +63,4 @@ def test_the_terminal_writes_it(tmp_path, capsys):
     assert cli.main([*command, "--language", "zh"]) == DONE
     assert say("train.time", "zh") in file.read_text(encoding="utf-8")
     assert cli.main([*command, "--language", "tlh"]) == BAD_INPUT
-    assert "--language 'tlh' is not spoken here: choose from en, zh" in capsys.readouterr().err
+    assert "--language 'tlh' is not available: choose from en, zh" in capsys.readouterr().err

@@ -51,7 +51,7 @@ def test_figures_are_those_of_the_runs():
     assert "3 + 5 + 5 + 9 = 22" in texts["sum", 1]
     assert all(figure in texts["server", 2] for figure in ("192 MiB", "16.79 ms"))
     assert "4.206 ms instead of 16.79 ms: the ring is 4 times as fast" in texts["ring", 2]
-    assert "everyone sends equally much, 96 MiB" in texts["ring", 3]
+    assert "every GPU sends the same 96 MiB" in texts["ring", 3]
     assert "16 GB/s, not 24 GB/s" in texts["sockets", 1]
     assert all(figure in texts["sockets", 2] for figure in ("CPU0 → CPU1", "6.292 ms instead of 4.206 ms"))
 

@@ -92,7 +92,7 @@ def test_whatever_is_written_is_read_back(scene):
 @each_row(
     "written, words",
     [
-        ("ringside: talk-2\nscenes: []\n", "line 1: this is no talk that is known here"),
+        ("ringside: talk-2\nscenes: []\n", "line 1: this is no known talk"),
         ("ringside: talk-1\n", "line 1: the talk has no scenes"),
         ("ringside: talk-1\nscenes: []\n", "line 2: a talk of 0 scenes: give 1 to 100"),
         ("ringside: talk-1\nscenes:\n" + "  - link: ?size=1KiB\n" * 101, "line 3: a talk of 101 scenes"),

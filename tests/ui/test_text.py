@@ -67,7 +67,7 @@ def test_a_language_is_one_file(third):
     pages, tongues = at.button_group[:2]
     assert [*tongues.options] == ["Deutsch", "English", "中文"]
     assert "Lernen" in [*pages.options]
-    assert at.title[0].value == "Parameter server against ring"  # which nobody has translated
+    assert at.title[0].value == "Parameter server or ring"  # which nobody has translated
     assert say("page.learn.step", "de", step=1, steps=3) == "Step 1 of 3"  # as what cannot be filled in is told
     lines = list(report())
     assert [line for line in lines if line.startswith(("fr", "it"))] == [
@@ -77,7 +77,7 @@ def test_a_language_is_one_file(third):
     (lacking,) = [line for line in lines if line.startswith("de: ")]
     assert int(lacking.split()[1]) > 900
     german = lines[lines.index(lacking) :]
-    assert "  lesson.server.title: Parameter server against ring" in german
+    assert "  lesson.server.title: Parameter server or ring" in german
     assert not any(line.startswith("  page.learn.title:") for line in german[1 : 1 + int(lacking.split()[1])])
 
 

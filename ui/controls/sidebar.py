@@ -365,7 +365,7 @@ def _choose_ranks(plan: Plan, topology: Topology) -> Plan:
 
 @st.fragment
 def _ranks(most: int, now: int) -> int:
-    """How many take part; 0 for all there are."""
+    """Number of ranks; 0 for all."""
     chosen = st.slider(tell("page.ranks"), 2, most, now, key=fresh(f"ranks_{most}"))
 
     def words(place: int) -> dict[str, int]:

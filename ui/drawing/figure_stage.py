@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def stage(film: "Film", here: "Ground", width: float, look: Look) -> Figure:
-    """A page with lines on which nothing flows and what is below them; there is room for what each rank holds."""
+    """A page with idle links and the rows below them, with room for the blocks of each rank."""
     figure = sheet(film, width, look, [2.2, 1.0] if rows_of(film) else [1.0, 1e-3])
     axes = figure.axes[0]
     frames = [rounded(box.x, box.y, box.width, box.height, 0.12) for box in here.boxes]

@@ -127,25 +127,25 @@ def render(trace: Trace, ending: str, shot: Shot | None = None) -> bytes:
     return kind.write(trace, shot)
 
 
-@export("png", "a picture", "image/png", drawn=True)
+@export("png", "PNG of this instant", "image/png", drawn=True)
 def png(trace: Trace, shot: Shot) -> bytes:
     """The instant `at`, or the middle of the run, at twice the pixels per inch of a screen."""
     return _still(trace, shot, "png", dpi=200)
 
 
-@export("svg", "a drawing that scales", "image/svg+xml", drawn=True)
+@export("svg", "SVG of this instant", "image/svg+xml", drawn=True)
 def svg(trace: Trace, shot: Shot) -> bytes:
     """The instant `at`, or the middle of the run, as shapes and text."""
     return _still(trace, shot, "svg", dpi=100)
 
 
-@export("pdf", "a page for print", "application/pdf", drawn=True)
+@export("pdf", "PDF of this instant", "application/pdf", drawn=True)
 def pdf(trace: Trace, shot: Shot) -> bytes:
     """The instant `at`, or the middle of the run, as a page of shapes and text."""
     return _still(trace, shot, "pdf", dpi=100)
 
 
-@export("gif", "a film without sound for any page", "image/gif", drawn=True, filmed=True)
+@export("gif", "animated GIF", "image/gif", drawn=True, filmed=True)
 def gif(trace: Trace, shot: Shot) -> bytes:
     """The run, or a part of it, on the true clock, then its end for a second."""
     from ui.export import gif as film
@@ -155,7 +155,7 @@ def gif(trace: Trace, shot: Shot) -> bytes:
     return film.gif(_frames(reel, times, shot), samples, fps=shot.fps, last=1.0)
 
 
-@export("mp4", "a film for slides", "video/mp4", drawn=True, filmed=True)
+@export("mp4", "video (MP4) for slides", "video/mp4", drawn=True, filmed=True)
 def mp4(trace: Trace, shot: Shot) -> bytes:
     """The run, or a part of it, on the true clock; H.264, which every browser plays."""
     import av
@@ -173,7 +173,7 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
     return out.getvalue()
 
 
-@export("film.svg", "a drawing that moves and scales", "image/svg+xml", drawn=True, filmed=True)
+@export("film.svg", "animated SVG", "image/svg+xml", drawn=True, filmed=True)
 def moving_svg(trace: Trace, shot: Shot) -> bytes:
     """The run, or a part of it, on the true clock, as shapes and text; then its end for a second, and again."""
     from ui.drawing.figures import DARK, LIGHT
@@ -188,7 +188,7 @@ def moving_svg(trace: Trace, shot: Shot) -> bytes:
     return moving(drawing, times, shot.fps, lambda k: _came_to(shot, k, len(times))).encode()
 
 
-@export("html", "one page that plays without a network", "text/html")
+@export("html", "web page that plays offline", "text/html")
 def html(trace: Trace, shot: Shot) -> bytes:
     """The player and the run in one file."""
     return played([trace], shot)
@@ -218,25 +218,25 @@ def played(traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = ()) -> b
     return page.encode()
 
 
-@export("json", "everything that happened, to be opened here again", "application/json")
+@export("json", "run as JSON, to open here again", "application/json")
 def trace_json(trace: Trace, shot: Shot) -> bytes:
     """The trace itself."""
     return trace.to_json().encode()
 
 
-@export("perfetto.json", "a trace for ui.perfetto.dev", "application/json")
+@export("perfetto.json", "trace for ui.perfetto.dev", "application/json")
 def perfetto(trace: Trace, shot: Shot) -> bytes:
     """Who sends and receives when, and how full every link is."""
     return to_perfetto(trace).encode()
 
 
-@export("xml", "the schedule as an MSCCL algorithm", "application/xml")
+@export("xml", "schedule as MSCCL XML", "application/xml")
 def msccl(trace: Trace, shot: Shot) -> bytes:
     """What MSCCL and RCCL run."""
     return write_schedule(trace.schedule, "msccl_xml", machine=trace.topology).encode()
 
 
-@export("yaml", "the plan in words, to be opened here again", "application/yaml")
+@export("yaml", "plan as YAML, to open here again", "application/yaml")
 def yaml(trace: Trace, shot: Shot) -> bytes:
     """What was chosen, for `--plan` and the dashboard."""
     if shot.plan is None:

@@ -130,7 +130,7 @@ def to_text(words: Iterable[str]) -> str:
 
 
 def from_text(text: str, name: str) -> set[str]:
-    """The words of a file. Raises InputError naming the line and the mend."""
+    """The words of a file. Raises InputError naming the line and the fix."""
     if len(text) > LARGEST:
         raise InputError("lessons.too_large", file=name, most=LARGEST)
     lines = [line.strip() for line in text.removeprefix("\ufeff").splitlines()]

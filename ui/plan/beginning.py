@@ -27,7 +27,7 @@ FROM_THE_START = Beginning()
 
 
 def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None]:
-    """What an address says; for an instant that is none the runs' beginning, and what is wrong with it."""
+    """Return the state of an address, and an error for an invalid instant, which becomes the start of the runs."""
     t, wrong = instant_in(words), None
     if t is None:
         t, wrong = 0.0, InputError("link.time", time=words["t"])

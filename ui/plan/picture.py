@@ -97,7 +97,7 @@ def _carried(outcome: Run) -> dict[str, str]:
 
 
 def _stalled(trace: Trace, language: str) -> Picture:
-    """A run that never ends: what it did until nothing moved, and that in few words.
+    """A deadlocked run: its trace until nothing moves, and a short explanation.
 
     Who waits for whom is told by the picture's own last sentence, beside what is lit there.
     """

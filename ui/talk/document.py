@@ -38,7 +38,7 @@ def is_talk(text: str) -> bool:
 
 
 def from_text(text: str, name: str) -> Talk:
-    """The talk that a text describes; its scenes are not run. Raises InputError naming the line and the mend."""
+    """The talk that a text describes; its scenes are not run. Raises InputError naming the line and the fix."""
     if len(text) > LARGEST:
         raise InputError("talk.too_large", name=name, most=LARGEST)
     root = parse_yaml(text, name)

@@ -2,7 +2,7 @@
 
 Thread blocks carry their lines out one after the other, so that work put into one may take longer than the schedule.
 Several forms are tried, and the first one is written that fits all runtimes and takes the schedule's time; where none
-does, the one that comes closest, and the file tells both times.
+does, the one that comes closest, and the file gives both times.
 """
 
 from collections.abc import Iterator, Sequence

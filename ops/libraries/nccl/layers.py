@@ -27,7 +27,7 @@ UNMEASURED = {"generations": "unmeasured GPUs", "networks": "unmeasured networks
 """What a layer is called that no table is known of."""
 KINDS = ("generations", "networks")
 """Of layers: one or the other."""
-NETWORK_UNTOLD = "nothing tells what joins its hosts: InfiniBand as on other machines is assumed"
+NETWORK_UNTOLD = "its network between hosts is unknown: InfiniBand as on other machines is assumed"
 """What a machine assumes whose network may be any."""
 LANES_OF = {20.0: ("Ampere", False), 20.6: ("Hopper", False), 40.1: ("Blackwell", False), 48.0: ("CDNA", True)}
 """What a captured machine's NVLinks carry (GB/s), which layer it then has, and whether its GPUs are AMD's."""

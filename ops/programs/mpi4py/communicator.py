@@ -85,7 +85,7 @@ class Comm(Attributed, Ranks):
         return self.rank
 
     def Get_size(self) -> int:
-        """How many ranks it has."""
+        """Number of ranks."""
         return self.size
 
     def Get_name(self) -> str:

@@ -47,7 +47,7 @@ class Ranks(Handle):
 
     @property
     def size(self) -> int:
-        """How many ranks it has."""
+        """Number of ranks."""
         return self.peers.size
 
     def box(self, place: int) -> Mailbox:

@@ -39,7 +39,7 @@ def set_link(
     times: float = 1.0,
     both: bool = True,
 ) -> Topology:
-    """A link has another bandwidth or latency, or `times` its bandwidth; in both directions unless told."""
+    """A link has another bandwidth or latency, or `times` its bandwidth; in both directions by default."""
     meant = links_between(topology, "set_link", src, dst, both=both)
     return _changed(topology, meant, _rates("set_link", bandwidth, latency, times))
 
@@ -61,9 +61,9 @@ def set_class(
     return _changed(topology, meant, _rates("set_class", bandwidth, latency, times))
 
 
-@edit(offers=[Offer("cut", "", "Take this cable out")])
+@edit(offers=[Offer("cut", "", "Rerun without this link")])
 def cut_cable(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Topology:
-    """A cable is taken out, in both directions; what crossed it goes another way."""
+    """Remove a link in both directions; its traffic is rerouted."""
     cut = links_between(topology, "cut_cable", src, dst, both=True)
     return _rewired(topology, tuple(link for i, link in enumerate(topology.links) if i not in cut))
 
@@ -78,7 +78,7 @@ def add_cable(
     latency: Time = 1 * us,
     kind: Annotated[str, Choice(LINK_KINDS)] = "NVL",
 ) -> Topology:
-    """A cable more, full duplex, between any two devices."""
+    """Add a full-duplex link between any two devices."""
     for name in (src, dst):
         device_index(topology, "add_cable", name)
     if src == dst:
@@ -89,7 +89,7 @@ def add_cable(
 
 @edit
 def move_device(topology: Topology, *, device: Movable, to: Holder) -> Topology:
-    """A GPU or NIC hangs on another switch or socket: its cables to devices of that kind lead there, at their rates."""
+    """Attach a GPU or NIC to another switch or socket, by links with the rates of its present ones."""
     moved, holder = (topology.devices[device_index(topology, "move_device", name)] for name in (device, to))
     for each, may_be in ((moved, MOVABLE), (holder, HOLDERS)):
         if each.kind not in may_be:

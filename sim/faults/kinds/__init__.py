@@ -140,7 +140,7 @@ class FaultKind:
 
 
 class FaultRegistry(Registry[FaultKind]):
-    """A list of kinds; what cannot be looked at first, or asked with a click, is refused."""
+    """A list of kinds; an entry without an example or a click is rejected."""
 
     def _check(self, name: str, entry: FaultKind) -> None:
         super()._check(name, entry)

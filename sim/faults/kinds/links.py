@@ -44,14 +44,14 @@ def slow_link(
     end: Time | None = None,
     both: bool = True,
 ) -> Perturbation:
-    """A link that has only a `share` of its bandwidth from `start` to `end`, in both directions unless told."""
+    """A link that has only a `share` of its bandwidth from `start` to `end`, in both directions by default."""
     links_between(topology, "slow_link", src, dst, both=both)
     find = partial(links_between, kind="slow_link", src=src, dst=dst, both=both)
     process = limit_links(find, checked_share("slow_link", share), *checked_span("slow_link", start, end))
     return Perturbation(process=process, links=find)
 
 
-@fault(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "What if it broke now?")])
+@fault(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "What if it fails now?")])
 def dead_link(
     topology: Topology,
     *,
@@ -68,7 +68,7 @@ def dead_link(
     return _dead(find, *checked_span("dead_link", start, end), reroute=reroute)
 
 
-@fault(first="reroute=yes", offers=[Offer("lost", "start={now},reroute=yes", "What if it were lost now?")])
+@fault(first="reroute=yes", offers=[Offer("lost", "start={now},reroute=yes", "What if it fails now?")])
 def lost_nic(
     topology: Topology, *, nic: NicName, start: Time = 0.0, end: Time | None = None, reroute: bool = False
 ) -> Perturbation:
@@ -88,7 +88,7 @@ def lost_nic(
 
 @fault
 def half_duplex(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Perturbation:
-    """A cable whose two directions share the bandwidth of one."""
+    """Make a link half duplex: its two directions share the bandwidth of one."""
     if len(links_between(topology, "half_duplex", src, dst, both=True)) < 2:
         raise InputError("half_duplex.shared", src=src, dst=dst)
 

@@ -57,7 +57,7 @@ def test_a_gpu_is_a_word_and_a_cloud_refines_its_generation(file, device, machin
         ("h100.txt", "NVIDIA TITAN RTX", {}, "on NVIDIA TITAN RTX, which no machine here is"),
         ("h100.txt", "AMD Instinct MI308X", {}, "on AMD Instinct MI308X, which no machine here is"),
         ("h100.txt", "AMD Instinct MI355X", {}, "these GPUs of AMD"),
-        ("a1000.txt", "", {}, "does not tell its machine"),
+        ("a1000.txt", "", {}, "does not name its machine"),
     ],
 )
 def test_what_no_machine_is_is_refused_with_the_reason(file, device, told, why):

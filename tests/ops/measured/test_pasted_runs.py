@@ -154,5 +154,5 @@ def test_a_launchers_tags_inside_a_row_do_no_harm(tag):
 
 def test_the_title_of_another_test_is_no_gpu():
     text = "# OSU MPI-CUDA Bandwidth Test v7.2\n# Size      Bandwidth (MB/s)\n1048576   73675.19\n"
-    with pytest.raises(UntoldError, match="does not tell its machine"):
+    with pytest.raises(UntoldError, match="does not name its machine"):
         find_machine(only(text))

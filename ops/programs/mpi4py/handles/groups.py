@@ -52,7 +52,7 @@ class RankGroup(Handle):
 
     @property
     def size(self) -> int:
-        """How many ranks it has."""
+        """Number of ranks."""
         return len(self.ranks)
 
     @property
@@ -63,7 +63,7 @@ class RankGroup(Handle):
         return self.ranks.index(me) if me in self.ranks else UNDEFINED
 
     def Get_size(self) -> int:
-        """How many ranks it has."""
+        """Number of ranks."""
         return self.size
 
     def Get_rank(self) -> int:

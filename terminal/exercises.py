@@ -1,4 +1,4 @@
-"""`ladder`: tasks for those who draw schedules, and what a schedule is worth as an answer."""
+"""`exercises`: tasks for people who draw schedules, and a check of their solutions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,11 +31,11 @@ WRITERS: dict[str, Callable[[LadderTask], str]] = {
 @click.argument("task", required=False)
 @click.argument("file", required=False)
 @click.option("--best", type=TO_WRITE, metavar="FILE", help="write the task's best schedule: .txt, .py or .xml")
-def ladder(task: str | None, file: str | None, best: str | None) -> Answer:
-    """List the tasks of the ladder, tell one, or judge a schedule as an answer to it.
+def exercises(task: str | None, file: str | None, best: str | None) -> Answer:
+    """List the exercises, show one, or check a schedule as its solution.
 
-    FILE is a schedule of any format, or FILE.py:FUNCTION; it is right when it keeps the promise, and solves the task
-    when it takes no longer than the best.
+    FILE is a schedule of any format, or FILE.py:FUNCTION; it is correct when it gives the result, and solves the
+    exercise when no schedule is faster.
     """
     if task is None:
         if best is not None:
