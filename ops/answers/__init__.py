@@ -2,5 +2,6 @@
 
 from ops.answers.answer import Answered, answer
 from ops.answers.outcome import Outcome, outcome_of
+from ops.answers.remedy import Fastest, fastest
 
-__all__ = ["Answered", "Outcome", "answer", "outcome_of"]
+__all__ = ["Answered", "Fastest", "Outcome", "answer", "fastest", "outcome_of"]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from ops.answers.change import LISTS
 from ops.answers.outcome import Outcome
@@ -28,12 +29,11 @@ def remedy(outcome: Outcome) -> Message | None:
     if plan.schedule or plan.python or (outcome.run and outcome.run.work.transfers > MOST):
         return None
     tried = [(time, Message(key, time=fmt_time(time), **words)) for time, key, words in _changes(plan, outcome)]
-    algorithms = {other: time for other in _algorithms(plan) if (time := _time(other)) is not None}
-    count = len(algorithms) + (outcome.run is not None)
-    if algorithms:
-        best, time = min(algorithms.items(), key=lambda each: each[1])
-        words = {"algorithm": best.algorithm, "time": fmt_time(time), "count": count}
-        tried.append((time, Message("answer.remedy.algorithm", **words)))
+    best = fastest(plan)
+    count = best.compared - 1 + (outcome.run is not None) if best else 0
+    if best and best.algorithm != plan.algorithm:
+        words = {"algorithm": best.algorithm, "time": fmt_time(best.time), "count": str(count)}
+        tried.append((best.time, Message("answer.remedy.algorithm", **words)))
     time, message = min(tried, key=lambda each: each[0], default=(math.inf, None))
     if time < WORTH * outcome.time:
         return message
@@ -63,12 +63,28 @@ def _rerouted(word: str, spec: str) -> str:
     return f"{kind}:{written(pairs(rest) | {'reroute': 'yes'})}"
 
 
-def _algorithms(plan: Plan) -> Iterator[Plan]:
-    """The other algorithms of the same collective."""
+class Fastest(NamedTuple):
+    """The fastest of `compared` algorithms of a collective, and its time, s."""
+
+    algorithm: str
+    time: float
+    compared: int
+
+
+def fastest(plan: Plan) -> Fastest | None:
+    """Return the fastest algorithm for a plan's collective, machine, size and faults; None where none can run.
+
+    The plan's own parameters are kept for its own algorithm; the others run with their defaults.
+    """
     collective = collective_of(plan.algorithm)
-    for name, entry in ALGORITHMS.items():
-        if entry.collective.name == collective and name != plan.algorithm and ":" not in name:
-            yield replace(plan, algorithm=name, settings="")
+    others = (
+        replace(plan, algorithm=name, settings="")
+        for name, entry in ALGORITHMS.items()
+        if entry.collective.name == collective and name != plan.algorithm and ":" not in name
+    )
+    times = {each.algorithm: time for each in (plan, *others) if (time := _time(each)) is not None}
+    best = min(times, key=times.__getitem__, default=None)
+    return Fastest(best, times[best], len(times)) if best else None
 
 
 def _time(plan: Plan) -> float | None:

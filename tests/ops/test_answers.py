@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli import main
-from ops.answers import answer, outcome_of
+from ops.answers import answer, fastest, outcome_of
 from ops.plan import Plan
 from sim.errors import InputError, StalledError
 from sim.units import fmt_time
@@ -111,3 +111,11 @@ def test_the_fastest_of_others_is_said_of_as_many_as_were_tried():
     best = re.match(r"(allreduce\.\w+)", str(answered.remedy))[1]
     assert tried > 10
     assert fmt_time(replace(RING, algorithm=best).run().time) in str(answered.remedy)
+
+
+def test_the_fastest_is_the_one_that_winners_names(capsys):
+    assert main("winners allreduce --machine dgx_a100 --sizes 4MiB --ranks 8 --grid-only --json".split()) == 0
+    data = json.loads(capsys.readouterr().out)
+    best = fastest(Plan(algorithm="allreduce.linear", size="4MiB"))
+    assert [[best.algorithm]] == data["winners"]
+    assert best.compared > 20

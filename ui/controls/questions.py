@@ -22,6 +22,8 @@ from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import callback, change, state
 from ui.text import catalogue, plain, spoken, tell
+from ui.workers import tasks
+from ui.workers.asking import ask
 
 
 def menu() -> None:
@@ -61,7 +63,15 @@ def answer(runs: Sequence[Run]) -> None:
             return
         if not is_same(runs[0][0], EXAMPLES[name].plan):
             return
-        st.info(tell(f"answer.{name}", **_words(runs)), icon=":material/lightbulb:")
+        words = _words(runs) | (_winner(runs[0][0]) if "{winner}" in catalogue(spoken())[f"answer.{name}"] else {})
+        st.info(tell(f"answer.{name}", **words), icon=":material/lightbulb:")
+
+
+def _winner(plan: Plan) -> dict[str, str]:
+    """The fastest of all algorithms, how many these are, and what NCCL's choice takes."""
+    best, chosen = ask(tasks.winner, plan)
+    assert best is not None  # the plan itself ran
+    return {"winner": best.algorithm, "least": fmt_time(best.time), "count": str(best.compared), "nccl": fmt_time(chosen)}
 
 
 def is_same(plan: Plan, other: Plan) -> bool:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ops.answers import Answered, answer, outcome_of
+from ops.answers import Answered, Fastest, answer, fastest, outcome_of
 from ops.diagnosis import Diagnosis, diagnose
 from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
@@ -15,6 +15,7 @@ from ops.measured.comparison import Compared, Outside, compare_table
 from ops.measured.files import place, read_tables
 from ops.measured.machine import UntoldError
 from ops.plan import Plan
+from ops.plan.library_choice import collective_of
 from ops.plan.notation import size_word
 from ops.plan.training import WorkloadPlan
 from ops.run.part import shown
@@ -97,6 +98,12 @@ def diagnosis(machine: Plan) -> Diagnosis:
 def answered(before: Plan, after: Plan) -> Answered:
     """What a change did to a run, and what would win a loss back. Raises InputError."""
     return answer(outcome_of(before), outcome_of(after))
+
+
+def winner(plan: Plan) -> tuple[Fastest | None, float]:
+    """The fastest of all algorithms for a plan's collective, and the seconds that NCCL's choice takes."""
+    chosen = replace(plan, against="", algorithm=f"nccl.{collective_of(plan.algorithm)}", settings="")
+    return fastest(replace(plan, against="")), chosen.run().time
 
 
 def crossings(plan: Plan, runs: tuple[Plan, ...]) -> list[tuple[str, str, str]]:
