@@ -30,7 +30,7 @@ def remedy(outcome: Outcome) -> Message | None:
         return None
     tried = [(time, Message(key, time=fmt_time(time), **words)) for time, key, words in _changes(plan, outcome)]
     best = fastest(plan)
-    count = best.compared - 1 + (outcome.run is not None) if best else 0
+    count = best.compared if best else 0
     if best and best.algorithm != plan.algorithm:
         words = {"algorithm": best.algorithm, "time": fmt_time(best.time), "count": str(count)}
         tried.append((best.time, Message("answer.remedy.algorithm", **words)))
@@ -64,7 +64,7 @@ def _rerouted(word: str, spec: str) -> str:
 
 
 class Fastest(NamedTuple):
-    """The fastest of `compared` algorithms of a collective, and its time, s."""
+    """The fastest of `compared` algorithms of a collective, and its time, s; some of them may be unable to run."""
 
     algorithm: str
     time: float
@@ -77,14 +77,14 @@ def fastest(plan: Plan) -> Fastest | None:
     The plan's own parameters are kept for its own algorithm; the others run with their defaults.
     """
     collective = collective_of(plan.algorithm)
-    others = (
+    others = [
         replace(plan, algorithm=name, settings="")
         for name, entry in ALGORITHMS.items()
         if entry.collective.name == collective and name != plan.algorithm and ":" not in name
-    )
+    ]
     times = {each.algorithm: time for each in (plan, *others) if (time := _time(each)) is not None}
     best = min(times, key=times.__getitem__, default=None)
-    return Fastest(best, times[best], len(times)) if best else None
+    return Fastest(best, times[best], len(others) + 1) if best else None
 
 
 def _time(plan: Plan) -> float | None:
