@@ -51,7 +51,7 @@ def test_the_ending_says_what_a_run_becomes(name, begins, tmp_path, capsys):
         (("-o", "x.png", "--theme", "pink"), "'pink'"),
         (("-o", "x.png", "--dark", "--theme", "light"), "--dark and --theme light are both given: keep one"),
         (("-o", "x.png", "--width", "1"), "1 pixels is not between 320"),
-        (("-o", "x.png", "--language", "tlh"), "--language 'tlh' is not spoken here"),
+        (("-o", "x.png", "--language", "tlh"), "--language 'tlh' is not available"),
         (("-o", "no/such/folder/x.png"), "no/such/folder/x.png cannot be written"),
     ],
 )

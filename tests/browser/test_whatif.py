@@ -92,7 +92,7 @@ def test_a_hand_sees_what_comes_of_it_before_it_lets_go(play):
 def test_what_needs_python_is_said_where_nobody_has_it(play):
     page = play(RING, language="zh")
     page.player.get_by_label("查看").select_option(label=LINK)
-    page.player.get_by_role("button", name="假如它现在断了？").click()
+    page.player.get_by_role("button", name="现在断开会怎样？").click()
     expect(page.player.locator(".rs-answer")).to_contain_text("Python")
     assert page.player.count() == 1
 

@@ -199,7 +199,7 @@ def test_the_cell_of_a_map_is_a_value_with_a_run(sweep):
 def test_a_map_without_its_rows_tells_no_machine(sweep):
     places = show(winner_map(sweep))
     places.cell = {"ranks": 4, "bytes": 1024}
-    with pytest.raises(InputError, match="a map tells no machine: show the rows"):
+    with pytest.raises(InputError, match="a map names no machine: show the rows"):
         _ = places.plan
 
 

@@ -61,7 +61,7 @@ def test_equal_ranks_are_told_to_be_equal():
 @pytest.mark.parametrize(
     ("order", "says"),
     [
-        ("0-1", "has this order already"),
+        ("0-1", "have this order already"),
         ("3-3", "name each rank once"),
         ("-", "name each rank once"),
         ("9", "'9' is no rank"),
@@ -89,4 +89,4 @@ def test_the_terminal_tells_it_too(capsys):
     assert (data["ring_order"], data["cables"][0]["name"]) == ([0, 1, 2, 3], "CPU0 - CPU1")
     assert [gpu["next"] for gpu in data["gpus"]] == ["GPU1", "GPU2", "GPU3", "GPU0"]
     assert cli.main(["diagnose", "--machine", "switch:ranks=1"]) == BAD_INPUT
-    assert "a ring takes two or more" in capsys.readouterr().err
+    assert "a ring needs two or more" in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_the_referee_says_all_that_is_wrong():
         ("  - 0>1:0\nroot: 4", "a sketch's root cannot be 4: choose from 0 to 3"),
         ("  - 0>1:0\npieces: 0", "a sketch's pieces cannot be 0"),
         ("  - 0>1:0\nrot: 0", "has no key 'rot': did you mean root?"),
-        ("  - 0>1:0\n" * (MOST_COLUMNS + 1), "are more than a sketch holds"),
+        ("  - 0>1:0\n" * (MOST_COLUMNS + 1), "are more than a text schedule holds"),
     ],
 )
 def test_a_damaged_file_is_refused_where_it_is_wrong(line, message):
@@ -113,7 +113,7 @@ def test_a_sketch_of_what_cannot_be_drawn_is_refused():
     assert "barrier" not in collectives()
     for head, message in (
         ("ringside: sketch-2\ncollective: broadcast\nranks: 4\ncolumns: []", "begin it with ringside: sketch-1"),
-        ("ringside: sketch-1\ncollective: barrier\nranks: 4\ncolumns: []", "'barrier' is none that can be drawn"),
+        ("ringside: sketch-1\ncollective: barrier\nranks: 4\ncolumns: []", "'barrier' cannot be drawn"),
         ("ringside: sketch-1\ncollective: brodcast\nranks: 4\ncolumns: []", "'brodcast' is unknown: choose from"),
         (
             "ringside: sketch-1\ncollective: broadcast\nranks: 17\ncolumns: []",

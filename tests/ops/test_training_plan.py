@@ -108,7 +108,7 @@ def test_a_plan_stands_alone(words, says, tmp_path, capsys):
     "words, says",
     [
         ([], "no workload is named: choose from"),
-        (["ddp", "--pairs", "bandwidths.txt"], "--pairs fills in what a capture does not say"),
+        (["ddp", "--pairs", "bandwidths.txt"], "--pairs adds rates to a capture"),
         (["ddp", "--set", "bucket"], "--set: 'bucket' is not key=value"),
     ],
 )

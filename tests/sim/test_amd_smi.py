@@ -172,8 +172,8 @@ TEXT = tables(4, mesh)
         ('[{"link_type": 1}]', "it is no list of GPUs"),
         ('[{"gpu": 0, "links": [{"gpu": 7, "link_type": "XGMI"}]}]', "links to GPU 7, which has no entry"),
         (wide_csv(4, mesh).replace("XGMI,", "", 1), "it, row 2: 20 cells for 21 columns"),
-        ("AMDSMI Tool: 24.6.2+2b02a07 | AMDSMI Library version: 24.6.2\n", "an output of amd-smi that tells no paths"),
-        ("GPU: 0\n    DRIVER:\n        NAME: amdgpu\n", "tells no paths: paste `amd-smi topology`"),
+        ("AMDSMI Tool: 24.6.2+2b02a07 | AMDSMI Library version: 24.6.2\n", "an output of amd-smi without paths"),
+        ("GPU: 0\n    DRIVER:\n        NAME: amdgpu\n", "without paths: paste `amd-smi topology`"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_told_with_the_mend(text, told):

@@ -191,7 +191,7 @@ def test_what_has_no_numbers_is_refused():
         with pytest.raises(InputError, match="moves no data"):
             refuse(ALGORITHMS["barrier.linear"].schedule(2))
     for refuse in (lambda s: compare(s, tokens), lambda s: cut(s, 8)):
-        with pytest.raises(InputError, match="mine promises nothing"):
+        with pytest.raises(InputError, match="mine has no postcondition"):
             refuse(custom)
     with pytest.raises(InputError, match="no element type is called 'bf16'"):
         random_inputs(barrier.promise(2, 1, 0), np.ones(1, np.int64), "bf16", "sum")

@@ -174,14 +174,14 @@ def test_what_is_added_to_block_0_and_is_another_spoils_it():
 @each_row(
     "symmetry, steps, reason",
     [
-        (rotation(9), lambda r: [copy(r, np.minimum(r + 1, 8), slot=r)], "its receivers are not the same for rank"),
-        (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=0)], "its slots that are sent are not the same for rank"),
+        (rotation(9), lambda r: [copy(r, np.minimum(r + 1, 8), slot=r)], "its receivers differ between rank"),
+        (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=0)], "its slots that are sent differ between rank"),
         (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=r, to=9 + r)], "its slots lie outside 0..8"),
-        (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=r, channel=r)], "its channels are not the same"),
+        (rotation(9), lambda r: [copy(r, (r + 1) % 9, slot=r, channel=r)], "its channels differ between rank"),
         (rotation(9), lambda r: [copy(r[::-1], r, slot=r)], "a step has not as many messages from every rank"),
         (rotation(9), lambda r: [copy(0, r, slot=0)], "a step has not as many messages from every rank"),
-        (standing(9, 9, 9), lambda r: [copy(r, (r + 1) % 9, slot=0)], "its first blocks are not the same for rank"),
-        (rotation(9, 2), lambda r: [copy(r, (r + 1) % 9, slot=2 * r)], "what ranks hold or are owed has other names"),
+        (standing(9, 9, 9), lambda r: [copy(r, (r + 1) % 9, slot=0)], "its first blocks differ between rank"),
+        (rotation(9, 2), lambda r: [copy(r, (r + 1) % 9, slot=2 * r)], "ranks start or end with other blocks"),
     ],
 )
 def test_a_symmetry_that_is_none_is_told(symmetry, steps, reason):

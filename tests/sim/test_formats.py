@@ -23,7 +23,7 @@ PAIR = "\tGPU0\tGPU1\nGPU0\tX\tPIX\nGPU1\tPIX\tX\n"
         ('<graphs version="1"><graph id="0" pattern="4"/></graphs>', "is the graphs of NCCL's search, not its machine"),
         (
             "n7:12:34 [0] NCCL INFO Channel 00/08 : 0 1 2 3\n",
-            "is a log of NCCL, which tells no rates: run it again with",
+            "is a log of NCCL, without rates: run it again with",
         ),
         ("Machine (1510GB total)\n  Package L#0\n    NUMANode L#0 (P#0 755GB)\n", "give `lstopo --of xml`"),
         ("#                                out-of-place         in-place\n", "is a table of nccl-tests"),

@@ -124,8 +124,8 @@ def test_what_is_given_by_hand_goes_before_what_was_measured():
     [
         (PAIRS + "\n" + cuda(grid(9, 9, n=8)), r"this matrix is of 8 GPUs, the table of 4: give both of one machine"),
         (PAIRS + "\n" + cuda(grid(9, 9))[:-30], r"row 3 of this matrix has \d numbers for 4 GPUs: paste it again"),
-        (cuda(grid(9, 9)), r"is a matrix of rates between GPUs, which tells no paths: paste `nvidia-smi topo -m`"),
-        (copies(grid(9, 9, None)), r"is a matrix of rates between GPUs, which tells no paths"),
+        (cuda(grid(9, 9)), r"is a matrix of rates between GPUs, without paths: paste `nvidia-smi topo -m`"),
+        (copies(grid(9, 9, None)), r"is a matrix of rates between GPUs, without paths"),
     ],
 )
 def test_a_matrix_that_does_not_fit_is_refused_with_the_reason(text, told):
@@ -160,7 +160,7 @@ def test_the_terminal_takes_a_matrix_beside_a_capture(tmp_path, capsys):
     capsys.readouterr()
     for words, told in (
         (["topology", str(topology), "--pairs", str(topology)], "holds no matrix of rates between GPUs"),
-        (["topology", "--machine", "dgx_a100", "--pairs", str(pairs)], "--pairs fills in what a capture does not say"),
+        (["topology", "--machine", "dgx_a100", "--pairs", str(pairs)], "--pairs adds rates to a capture"),
         (["topology", str(topology), "--pairs", str(tmp_path / "none")], "cannot be read"),
     ):
         assert cli.main(words) == BAD_INPUT

@@ -76,7 +76,7 @@ def test_gpus_are_named_in_many_ways(text, expected):
         ("H0.GPU6-999999", "H0.GPU8 is no GPU"),
         (",", "no GPU is named"),
         ("rank 0=a slot=0\nrank 2=a slot=1", "line 2: rank 1 is missing"),
-        ("rank 0=a slot=0\nrank 0=b slot=1", "line 2: rank 0 stands there twice"),
+        ("rank 0=a slot=0\nrank 0=b slot=1", "line 2: rank 0 is listed twice"),
         ("rank 0=a slot=0:1-3\n", "names cores, no GPU"),
         ("rank 0=a slot=0\nnode1", "line 2: node1 has no rank"),
         ("a slots=0\n", "line 1: 0 slots"),

@@ -146,7 +146,7 @@ def test_bad_tables_are_told_in_one_sentence(text, told):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("======= ROCm System Management Interface =======\nGPU  Temp  AvgPwr\n", "tells no paths"),
+        ("======= ROCm System Management Interface =======\nGPU  Temp  AvgPwr\n", "without paths"),
         ("ACCESS TABLE:\n             0000:0c:00.0\n0000:0c:00.0 ENABLED\n", "amd-smi topology"),
     ],
 )

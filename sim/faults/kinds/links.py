@@ -122,7 +122,7 @@ def background(
     start: Time = 0.0,
     end: Time | None = None,
 ) -> Perturbation:
-    """Other traffic from one device to another: `streams` of messages, each as soon as the one before has arrived."""
+    """Background traffic between two devices: `streams` of messages, each as soon as the one before has arrived."""
     ends = [device_index(topology, "background", name) for name in (src, dst)]
     if ends[0] == ends[1]:
         raise InputError("background.to_itself", src=src)

@@ -212,7 +212,7 @@ def test_a_table_is_compared_with_a_captured_machine(capsys, tmp_path):
         (["--topology", "perf.txt"], "perf.txt is no topology known here"),
         (["--topology", "topo.txt", "--machine", "dgx1v"], "a machine must be given once"),
         (["--machine", "topo.txt"], "topo.txt is a file: give it as --topology topo.txt"),
-        (["--default", "nvlink=25GBps"], "--default fills in what a file does not say"),
+        (["--default", "nvlink=25GBps"], "--default adds values missing from a file"),
     ],
 )
 def test_a_machine_that_cannot_be_is_refused(capsys, tmp_path, monkeypatch, more, told):

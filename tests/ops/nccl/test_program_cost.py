@@ -51,7 +51,7 @@ def test_the_file_tells_its_protocol_or_a_person_does(programs):
 
 @pytest.mark.parametrize(
     ("machine", "protocol", "why"),
-    [("switch:ranks=8", "LL", "nobody knows"), ("mi300x", "LL256", "no protocol 'LL256'")],
+    [("switch:ranks=8", "LL", "is unknown"), ("mi300x", "LL256", "no protocol 'LL256'")],
 )
 def test_what_nobody_knows_is_one_sentence(programs, machine, protocol, why):
     with pytest.raises(InputError, match=why):
@@ -69,4 +69,4 @@ def test_a_file_without_a_protocol_is_told(capsys, tmp_path):
     path = tmp_path / "it.goal"
     path.write_text("num_ranks 2\n\nrank 0 {\nl1: send 8b to 1\n}\n\nrank 1 {\nl1: recv 8b from 0\n}\n")
     assert main(["run", "--schedule", str(path), "--machine", "mi300x", "--set", "protocol=file", "--json"]) == 2
-    assert "tells no protocol" in capsys.readouterr().err
+    assert "names no protocol" in capsys.readouterr().err
