@@ -104,7 +104,7 @@ def first_few(words: Sequence[object], most: int) -> Message:
     ('3, 5 and 1 more', 'a, b')
     """
     more = len(words) - most
-    return Message("list.more" if more > 0 else "list.all", words=words[:most], count=more)
+    return Message("list.more" if more > 0 else "list.all", words=[*words[:most]], count=more)
 
 
 def nearest_first(word: str, names: Sequence[str]) -> list[str]:

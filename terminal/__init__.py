@@ -12,7 +12,6 @@ import pkgutil
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -133,9 +132,14 @@ class BatchCommand(TerminalCommand):
 class LazyGroup(click.Group):
     """The commands, each imported when it is called: listing them reads no more than their sources."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.commands = dict.fromkeys(commands())  # type: ignore[assignment]  # names, for lists and suggestions
+    @property  # type: ignore[override]
+    def commands(self) -> Mapping[str, Any]:
+        """The names of all commands, for lists and suggestions."""
+        return dict.fromkeys(commands())
+
+    @commands.setter
+    def commands(self, _: Mapping[str, Any]) -> None:
+        """Ignore what click sets for a group without commands."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name, if there is one. Raises click.UsageError for a former name."""
@@ -183,7 +187,6 @@ def command(
     return register if function is None else register(function)
 
 
-@cache
 def commands() -> Mapping[str, str]:
     """The file of every command by its name."""
     files = (module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)

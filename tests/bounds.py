@@ -51,7 +51,7 @@ def bounded(value):
 def kernels(module: ModuleType) -> dict[str, FunctionType]:
     """The functions of a module that Python calls and a compiler compiles."""
     functions = {name: it for name, it in vars(module).items() if isinstance(it, FunctionType)}
-    return {name: it for name, it in functions.items() if compiler._KERNELS.get(it) is compiler._OPTIONS}
+    return {name: it for name, it in functions.items() if compiler._KERNELS.get(it) is compiler.OPTIONS}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PROMPT = "$ .venv/bin/python "
-COPIED = ("app.py", "cli.py", "pyproject.toml", "sim", "ops", "ui", "terminal", "assets", "docs", "tests")
+COPIED = ("app.py", "cli.py", "pyproject.toml", "sim", "ops", "ui", "terminal", "assets", "docs", "package", "tests")
 SERVER = """
 import contextlib, functools, gc, importlib, io, json, os, pkgutil, runpy, shlex, sys, warnings
 from pathlib import Path

@@ -41,7 +41,7 @@ def parse_layers(text: str) -> list[Layer]:
     Raises InputError naming the line.
 
     >>> parse_layers("fc1 4x3+4 1ms 2ms 1KiB; fc2 2x4 1ms 2ms")[0]
-    Layer(name='fc1', tensors=((4, 3), (4,)), forward=0.001, backward=0.002, activation=1024)
+    Layer(name='fc1', tensors=((4, 3), (4,)), forward=0.001, backward=0.002, activation=1024, input=0.0, buffers=())
     """
     layers = []
     for number, line in enumerate(text.replace(";", "\n").splitlines(), 1):

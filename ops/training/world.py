@@ -58,7 +58,7 @@ def slowness(place: int, n: int, variation: float) -> float:
     Speeds are normal, each at the mean of its place among n (Blom 1958), `variation` their standard deviation.
 
     >>> [round(slowness(place, 3, 0.1), 3) for place in range(3)], slowness(0, 1, 0.1)
-    ([0.924, 1.0, 1.089], 1.0)
+    ([0.92, 1.0, 1.095], 1.0)
     """
     if not variation:
         return 1.0

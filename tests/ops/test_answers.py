@@ -114,7 +114,8 @@ def test_the_fastest_of_others_is_said_of_as_many_as_were_tried():
 
 
 def test_the_fastest_is_the_one_that_winners_names(capsys):
-    assert main("winners allreduce --machine dgx_a100 --sizes 4MiB --ranks 8 --grid-only --json".split()) == 0
+    line = "winners allreduce --machine dgx_a100 --sizes 4MiB --ranks 8 --grid-only --json"
+    assert main(line.split()) == 0
     data = json.loads(capsys.readouterr().out)
     best = fastest(Plan(algorithm="allreduce.linear", size="4MiB"))
     assert [[best.algorithm]] == data["winners"]

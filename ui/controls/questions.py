@@ -71,7 +71,8 @@ def _winner(plan: Plan) -> dict[str, str]:
     """The fastest of all algorithms, how many these are, and what NCCL's choice takes."""
     best, chosen = ask(tasks.winner, plan)
     assert best is not None  # the plan itself ran
-    return {"winner": best.algorithm, "least": fmt_time(best.time), "count": str(best.compared), "nccl": fmt_time(chosen)}
+    times = {"least": fmt_time(best.time), "nccl": fmt_time(chosen)}
+    return {"winner": best.algorithm, "count": str(best.compared), **times}
 
 
 def is_same(plan: Plan, other: Plan) -> bool:

@@ -7,7 +7,7 @@ from ops.plan import Plan
 from ops.plan.training import WorkloadPlan
 from ops.training.losses import GRADIENTS
 from ops.training.step import TrainingStep
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_share, fmt_size, fmt_time
 from ui.lessons import Ask, LessonStep, TrainingRuns, lesson, program
 
 COMES_BACK = ("nothing", "what this rank's own loss has for it", "the sum of what all ranks' losses have for it")
@@ -42,7 +42,7 @@ def face_gather() -> Iterator[LessonStep]:
             _due,
             COMES_BACK,
             facts=lambda runs: {
-                f"off_{name}": f"{row['gradient_error']:.0%}"
+                f"off_{name}": fmt_share(row["gradient_error"])
                 for name, row in zip(GRADIENTS, runs[0].facts["by_gradient"], strict=True)
             },
         ),
