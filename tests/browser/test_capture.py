@@ -67,7 +67,7 @@ def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused
     page.evaluate(DROP, [["dgx.txt", CAPTURES["dgx-1v"]]])
     stands(one, 8, "zh")
     page.get_by_text("最佳的环次序").wait_for()
-    page.get_by_role("button", name="比较").click()
+    page.get_by_role("button", name="比较", exact=True).click()
     one.player.nth(1).wait_for()
     one.where("order_ranks")
     page.evaluate(DROP, [["empty.txt", " "]])

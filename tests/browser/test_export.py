@@ -48,7 +48,7 @@ def test_a_marked_stretch_of_time_becomes_a_film_that_is_saved(visit, tmp_path):
     page = one.page
     one.settle()
     page.get_by_text("Export", exact=True).click()
-    one.choose(one.told("page.export.kind"), ".film.svg – animated SVG")
+    one.choose(one.told("page.export.kind"), ".film.svg – animated image (SVG)")
     page.get_by_text("10 µs to 20 µs", exact=False).wait_for()
     page.get_by_label(one.told("page.film.seconds")).fill("1")
     page.get_by_label(one.told("page.film.seconds")).press("Enter")

@@ -90,7 +90,7 @@ MOVE = f"move_device:device=GPU0,to={SOCKETS.path('GPU3', 'GPU2')[0].dst}"
         ("set_link:src=GPU0,dst=SW,bandwidth=1Bps,times=0.5", "would carry 0.5 B/s"),
         ("set_class:kind=PCI,times=2", "no link of kind PCI"),
         ("cut_cable:src=GPU0,dst=GPU0", "no link GPU0 -> GPU0"),
-        ("add_cable:src=GPU0,dst=GPU0", "joins nothing"),
+        ("add_cable:src=GPU0,dst=GPU0", "is useless"),
         ("move_device:device=GPU0,to=SW", "is attached to SW already"),
         ("move_device:device=SW,to=SW", "SW is a NVS: choose one of kind GPU, NIC"),
         ("move_device:device=GPU0,to=GPU1", "GPU1 is a GPU: choose one of kind PCI, NVS, CPU, NET"),

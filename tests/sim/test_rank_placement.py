@@ -71,7 +71,7 @@ def test_gpus_are_named_in_many_ways(text, expected):
         ("0:5-9", "host 0 of dgx_a100:hosts=2 has GPUs 0 to 7, not 9"),
         ("0:3-1", "neither a number nor a range"),
         ("16", "GPUs 0 to 15, not 16"),
-        ("3,0-4", "H0.GPU3 would play 2 ranks"),
+        ("3,0-4", "H0.GPU3 would be 2 ranks"),
         ("H0.NIC0", "H0.NIC0 is no GPU"),
         ("H0.GPU6-999999", "H0.GPU8 is no GPU"),
         (",", "no GPU is named"),

@@ -145,7 +145,7 @@ def pdf(trace: Trace, shot: Shot) -> bytes:
     return _still(trace, shot, "pdf", dpi=100)
 
 
-@export("gif", "animated GIF", "image/gif", drawn=True, filmed=True)
+@export("gif", "an animated image (GIF)", "image/gif", drawn=True, filmed=True)
 def gif(trace: Trace, shot: Shot) -> bytes:
     """The run, or a part of it, on the true clock, then its end for a second."""
     from ui.export import gif as film
@@ -155,7 +155,7 @@ def gif(trace: Trace, shot: Shot) -> bytes:
     return film.gif(_frames(reel, times, shot), samples, fps=shot.fps, last=1.0)
 
 
-@export("mp4", "video (MP4) for slides", "video/mp4", drawn=True, filmed=True)
+@export("mp4", "video for slides (MP4)", "video/mp4", drawn=True, filmed=True)
 def mp4(trace: Trace, shot: Shot) -> bytes:
     """The run, or a part of it, on the true clock; H.264, which every browser plays."""
     import av
@@ -173,7 +173,7 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
     return out.getvalue()
 
 
-@export("film.svg", "animated SVG", "image/svg+xml", drawn=True, filmed=True)
+@export("film.svg", "an animated image (SVG)", "image/svg+xml", drawn=True, filmed=True)
 def moving_svg(trace: Trace, shot: Shot) -> bytes:
     """The run, or a part of it, on the true clock, as shapes and text; then its end for a second, and again."""
     from ui.drawing.figures import DARK, LIGHT
@@ -230,7 +230,7 @@ def perfetto(trace: Trace, shot: Shot) -> bytes:
     return to_perfetto(trace).encode()
 
 
-@export("xml", "schedule as MSCCL XML", "application/xml")
+@export("xml", "the schedule as MSCCL XML", "application/xml")
 def msccl(trace: Trace, shot: Shot) -> bytes:
     """What MSCCL and RCCL run."""
     return write_schedule(trace.schedule, "msccl_xml", machine=trace.topology).encode()
