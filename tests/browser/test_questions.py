@@ -15,7 +15,7 @@ ANSWERS = {
         "numa_cost": r"\d\.\d+ times as long .*: 7\.341 ms",
         "holds_back": r"CPU\d → CPU\d",
         "which_algorithm": r"allreduce\.\w+ is the fastest of \d+ algorithms",
-        "slower_than_bound": r"The lower bound on this machine is 4\.894 ms .* sharing: 3\.67",
+        "slower_than_bound": r"The lower bound on this machine is 4\.894 ms\. .* sharing: 3\.67",
         "how_exposed": r"Rank 0 communicates.*is exposed",
         "read_right": "12 values assumed",
     },
