@@ -13,6 +13,11 @@ import numpy as np
 from sim.base import compiled as compiler
 
 
+def own_modules():
+    """Return the modules of the simulator that are imported; others may warn when their names are looked at."""
+    return [m for name, m in list(sys.modules.items()) if m and name.split(".")[0] in ("sim", "ops")]
+
+
 class BoundedArray(np.ndarray):
     """An array in which an index below zero is as wrong as one beyond the end."""
 
@@ -72,9 +77,8 @@ def checked_kernels() -> Iterator[set[str]]:
 
     others = {compiler.twin: twin, compiler.compiled: twin, compiler.is_compiled: lambda module: True}
     with ExitStack() as stack:
-        for module in list(sys.modules.values()):
-            if getattr(module, "__name__", "").split(".")[0] in ("sim", "ops") and module is not compiler:
-                for name, function in list(vars(module).items()):
-                    if isinstance(function, FunctionType | type(compiler.compiled)) and function in others:
-                        stack.enter_context(patch.object(module, name, others[function]))
+        for module in own_modules():
+            for name, function in list(vars(module).items()) if module is not compiler else ():
+                if isinstance(function, FunctionType | type(compiler.compiled)) and function in others:
+                    stack.enter_context(patch.object(module, name, others[function]))
         yield called

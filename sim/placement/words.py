@@ -69,7 +69,7 @@ class _Chooser:
         """Device indices by rank."""
         if is_rank_file(text):
             return [self._gpu(host, gpu) for host, gpu in spots(text, "placement")]
-        words = text.replace(",", " ").split()
+        words = [word for word in re.split(r"[,\s]+", text, flags=re.ASCII) if word]
         if any("=" in word for word in words):
             return self._counted(words)
         return list(self._listed(words))

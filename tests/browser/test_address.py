@@ -141,9 +141,14 @@ def test_a_plan_too_long_for_a_link_says_so_and_its_file_brings_it_back(visit):
     page.page.get_by_role("button", name="Play", exact=True).click()
     page.page.get_by_role("button", name="Pause", exact=True).click()
     went(page, "!t=0.00005&")
-    with page.page.expect_download() as taken:
-        page.page.get_by_role("button", name="Plan as a file").click()
-    text = Path(taken.value.path()).read_text()
+    text = ""
+    for _ in range(30):  # the page hears a little later where the player stands
+        page.settle()
+        with page.page.expect_download() as taken:
+            page.page.get_by_role("button", name="Plan as a file").click()
+        text = Path(taken.value.path()).read_text()
+        if place_in(text, "long.yaml").get("view"):
+            break
     assert from_yaml(text, "long.yaml") == plan
     assert {**place_in(text, "long.yaml"), "t": ""} == {**place, "t": ""}
 

@@ -64,5 +64,5 @@ def test_a_lesson_is_finished_with_keys_alone_and_read_out(visit):
     page.get_by_text(one.told("page.learn.done")).wait_for()
     assert len(set(heard)) == 2 * len(lesson.steps)
     assert heard[0].startswith("Step 1 of 3. After every step, all 8 GPUs")
-    assert "of which 6.24 ms stand exposed" in heard[1]
+    assert "6.24 ms is exposed" in heard[1]
     assert "overlap=yes Rank" in heard[3]

@@ -121,7 +121,7 @@ def test_the_parts_of_a_time_light_their_messages(play):
     summary = page.player.locator(".rs-why > summary")
     assert summary.inner_text() == page.told("player.why", time="8.392 ms")
     rows = page.player.locator("button.rs-part")
-    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["latency", "bytes", "sharing"]
+    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["latency", "transfer", "sharing"]
     figures = [float(row.split()[-2]) for row in page.player.locator(".rs-part").all_inner_texts()]
     assert round(sum(figures[:-1]), 3) == figures[-1] == 8.392
     look = "c => c.toDataURL()"

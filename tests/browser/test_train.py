@@ -55,7 +55,7 @@ def train(visit, request):
 def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
     page = train()
     expect(page.locator(f"{TIMELINE} [data-rank]")).to_have_count(4)
-    expect(page.get_by_text("is exposed")).to_be_visible()
+    expect(page.get_by_text("is exposed").last).to_be_visible()
     for rank in range(4):
         compute, back, hidden, exposed = boxes(page, rank, "compute", "backward", "hidden", "exposed")
         assert all((compute, back, hidden, exposed))
@@ -64,7 +64,7 @@ def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
         assert max(box["x"] + box["width"] for box in exposed) > end + 1
         assert all(box["y"] > compute[0]["y"] for box in hidden + exposed)
     assert page.locator(f"{TIMELINE} [data-memory] b").count() >= 4
-    assert page.get_by_text("is exposed").is_visible()
+    assert page.get_by_text("is exposed").last.is_visible()
     a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page)
     it_comes_as_files(page)
     what_is_played_can_be_watched_on_the_stage(page, visit)
@@ -196,7 +196,7 @@ def test_a_program_s_result_is_dropped_drawn_and_played_and_its_group_opens_on_t
     group.last.click()
     one.player.wait_for()
     page.wait_for_function("document.querySelectorAll('.tl-hand').length === 4")
-    link = page.get_by_role("link", name="Watch all_reduce · allreduce.ring").get_attribute("href")
+    link = page.get_by_role("link", name="Open all_reduce · allreduce.ring on the Simulate page").get_attribute("href")
     stage = visit(link[link.index("?") :])
     assert "placement=GPU1" in stage.page.url
     assert "size=4194304" in stage.page.url

@@ -157,7 +157,7 @@ def test_what_the_terminal_runs_it_writes_as_a_plan_that_runs_the_same(argv, tmp
     trust = ["--allow-exec"] if "--schedule" in argv else []
     if trust:
         assert run("--plan", file) == BAD_INPUT
-        assert "when told --allow-exec" in capsys.readouterr().err
+        assert "with --allow-exec" in capsys.readouterr().err
     capsys.readouterr()
     assert run("--plan", file, *trust) == DONE
     again = json.loads(capsys.readouterr().out)

@@ -1,6 +1,5 @@
 """No kernel reads or writes outside of an array: all of them run with bounds checked, to the same numbers."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from sim.schedule import dependencies
 from sim.symmetry.classes import colours
 from sim.symmetry.classes.run import simulate_kinds
 from sim.symmetry.proof import prove
-from tests.bounds import checked_kernels, kernels
+from tests.bounds import checked_kernels, kernels, own_modules
 from tests.ops.msccl import program
 from tests.sim.test_kinds import SIZE, read
 
@@ -107,7 +106,7 @@ def test_every_kernel_stays_within_bounds_and_gives_the_same_numbers(monkeypatch
     assert sum(len(columns) > 1 for columns in usual[0]) > sum(1 for _ in runs()) / 2
     with checked_kernels() as called:
         assert everything() == usual
-    every = {f"{m.__name__}.{name}" for m in list(sys.modules.values()) if m for name in _own(m)}
+    every = {f"{m.__name__}.{name}" for m in own_modules() for name in _own(m)}
     assert called == every
 
 

@@ -70,15 +70,13 @@ def stage() -> None:
     with heading:
         _heading(plan, runs[0][1])
         questions.answer(runs)
-    said = st.container(key="answer") if len(runs) == 2 else None
     above = st.container(key="diagnosis") if plan.capture else None
     _stage(plan, runs)
-    if said is not None:
-        with said:
-            answer.show(runs)
     if above is not None:
         with above:  # after the picture, which need not wait for it
             diagnosis.show(plan, topology)
+    with st.container(key="answer"):  # below the picture, which shall not move under a hand
+        answer.show(runs)
     _figures(runs[0][1])
     compare.show(runs)
     _below(plan, topology, runs[0][1])
@@ -213,9 +211,9 @@ def _as_file(plan: Plan, place: Mapping[str, str]) -> bytes:
 
 
 def _place() -> dict[str, str]:
-    """Where the player stands, in the words of a link."""
+    """Where the player stands, or begins as long as it has not said so, in the words of a link."""
     place = getattr(value(PLAYER), "place", None)
-    words = place if isinstance(place, Mapping) else {}
+    words = place if isinstance(place, Mapping) else state(SimulateState).start.place
     return {name: str(words[name])[:LONGEST_WORD] for name in PLACE if words.get(name)}
 
 

@@ -1,6 +1,7 @@
 """A server forks the processes of all scripts; without PyTorch nothing of this runs."""
 
 import json
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
@@ -63,9 +64,15 @@ def plainly(server, tmp_path_factory):
             environment = {key: value for key, value in place.items() if key not in ("PYTHONPATH", "RINGSIDE_HUB")}
             words = ["", str(file), *argv]
             running.append(server.start(words, {**environment, **more}, rank, said.append, plain=True))
-        for process in running:
-            process.wait(300.0)
-        assert [process.status for process in running] == [0] * RANKS
+        until = time.monotonic() + 300.0
+        while None in (ended := [process.status for process in running]) and not any(ended):
+            if time.monotonic() > until:
+                break
+            time.sleep(0.01)
+        for process in running:  # others wait for ever for one that failed
+            process.end()
+            process.wait(10.0)
+        assert ended == [0] * RANKS, "".join(said)
         return sorted("".join(said).splitlines())
 
     return plainly
@@ -74,12 +81,10 @@ def plainly(server, tmp_path_factory):
 @pytest.fixture(scope="session")
 def under_gloo(plainly, tmp_path_factory):
     """The lines that every script prints under gloo alone, by its name: 4 processes run one after the other."""
-    from ops.programs.pytorch.processes import _free_port
-
-    folder, ports = tmp_path_factory.mktemp("gloo"), {name: str(_free_port()) for name in EVERY}
+    folder = tmp_path_factory.mktemp("gloo")
     for name, text in EVERY.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
-    lines = [json.loads(line) for line in plainly(ONE_BY_ONE, [json.dumps([str(folder), ports])])]
+    lines = [json.loads(line) for line in plainly(ONE_BY_ONE, [json.dumps([str(folder), [*EVERY]])])]
     return {name: sorted("".join(said for of, said in lines if of == name).splitlines()) for name in EVERY}
 
 
@@ -89,11 +94,28 @@ import io
 import json
 import os
 import runpy
+import socket
 import sys
+import time
 import torch.distributed as dist
-folder, ports = json.loads(sys.argv[1])
-for name, port in ports.items():
-    os.environ["MASTER_PORT"], said = port, io.StringIO()
+folder, names = json.loads(sys.argv[1])
+
+
+def port(file):
+    # chosen by rank 0 just before it is needed, so that nobody else takes it meanwhile
+    if os.environ["RANK"] == "0":
+        with socket.socket() as free, open(file + ".new", "w") as new:
+            free.bind(("127.0.0.1", 0))
+            new.write(str(free.getsockname()[1]))
+        os.replace(file + ".new", file)
+    while not os.path.exists(file):
+        time.sleep(0.005)
+    with open(file) as chosen:
+        return chosen.read()
+
+
+for name in names:
+    os.environ["MASTER_PORT"], said = port(os.path.join(folder, name + ".port")), io.StringIO()
     with contextlib.redirect_stdout(said):
         runpy.run_path(os.path.join(folder, name + ".py"), run_name="__main__")
     dist.destroy_process_group()
