@@ -112,7 +112,10 @@ WIRE = """{
   };
 }"""
 """Notes in a page whether it has asked to be drawn again, and is being drawn: a busy machine takes time over both."""
-QUIET = f"{STILL} && !(window.wire.asked || window.wire.running) && performance.now() - window.wire.since > 300"
+QUIET = f"""(() => {{
+  const {{ asked, running, since }} = window.wire, rest = performance.now() - since;
+  return {STILL} && !running && rest > (asked ? 10_000 : 300); // what is asked twice may be answered once
+}})()"""
 """What holds once nobody is drawing the page, and what it does by itself after a moment has begun, if it does."""
 
 

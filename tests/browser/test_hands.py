@@ -120,6 +120,7 @@ def test_a_bandwidth_can_be_dragged_and_a_rank_made_slow(visit):
     page.player.nth(2).wait_for()
     page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())
     names = page.player.locator(".rs-title").evaluate_all("a => a.map((e) => Math.round(e.firstChild.length / 10))")
+    page.settle()
     tops = page.player.evaluate_all(WHERE_PICTURES_STAND)
     assert len({*names}) > 1, "names are as long as each other: nothing is tried"
     assert {top for pictures in tops for top in pictures} == {tops[0][0]}
