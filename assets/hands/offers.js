@@ -46,7 +46,7 @@ const quiet = { least: -40, most: 40, start: 0 };
 // What can be dragged to: from where to where a slider goes and where it starts, the word for one of its places, and what is
 // shown there. A place where it starts asks nothing. Null where there is nothing to drag.
 const DRAGS = {
-  // per cent of a bandwidth: faults multiply, so what is dragged to is told as a share of what is left
+  // percent of a bandwidth: faults multiply, so the fault gets a share of the bandwidth that is left
   share: (timeline, focus, t) => {
     const [least, most] = span(timeline, focus, t);
     if (most <= least) return null;

@@ -68,7 +68,7 @@ export class Kernel {
     return this.#call("advance", horizon);
   }
 
-  // Have flows share a link anew, whose capacity was changed before.
+  // Share a link among its flows again, after its capacity changed.
   touch(link, time) {
     this.#call("touch", link, time);
   }

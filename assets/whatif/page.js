@@ -33,7 +33,7 @@ function otherSize(plan, other) {
 const idsOf = ({ turn, runs }) => [turn, ...runs.map(({ id }) => id)].join();
 
 class Ahead {
-  #asked = []; // what hands have asked for, of which the page knows nothing yet
+  #asked = []; // what-ifs of the reader that the page has not received yet
   #isFollowing = false;
   #keep = false;
   #next = null; // where a slider stands
@@ -120,7 +120,7 @@ class Ahead {
     this.show(this.#ahead);
   }
 
-  // What the page sent last, with other runs, of which its address knows nothing.
+  // The data that the page sent last, with the runs that its address does not name.
   get #ahead() {
     const start = { ...this.#page.start, is_ahead: true };
     if (this.#keep) start.keep = true;
