@@ -1,8 +1,9 @@
 """NCCL's answer to any call: the tuner's where it has one, else what NCCL and its users make of sends and receives."""
 
 from ops.libraries import CollectiveCall, Decision, library
-from ops.libraries.nccl.choice import FREE, POINT_TO_POINT, RUNS, NcclOptions, choose, decision_of
+from ops.libraries.nccl.choice import POINT_TO_POINT, RUNS, choose, decision_of
 from ops.libraries.nccl.constants import ABLE
+from ops.libraries.nccl.variables import FREE, Variables
 
 ELEMENT = 4
 """Bytes of the one element that PyTorch sums as a barrier (ProcessGroupNCCL.cpp)."""
@@ -26,15 +27,15 @@ def nccl(call: CollectiveCall) -> Decision:
             algorithm="alltoallv.nccl_p2p"
         )
     if kind in ("allgatherv", "reduce_scatterv"):
-        ring = choose(machine, kind.removesuffix("v"), bytes_of(call), options=NcclOptions(algorithm="Ring"))
+        ring = choose(machine, kind.removesuffix("v"), bytes_of(call), options=Variables(algorithm="Ring"))
         return decision_of(machine, ring)._replace(algorithm=f"{kind}.ring")
     return Decision(f"{kind}.linear")
 
 
-def _options(call: CollectiveCall, collective: str) -> NcclOptions:
+def _options(call: CollectiveCall, collective: str) -> Variables:
     """NCCL_ALGO for a call that prefers a ring or a tree; the tuner is free where NCCL has none for the collective."""
     word = call.shape.title()
-    return NcclOptions(algorithm=word) if (collective, word) in RUNS else FREE
+    return Variables(algorithm=word) if (collective, word) in RUNS else FREE
 
 
 def bytes_of(call: CollectiveCall) -> int:
