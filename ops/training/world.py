@@ -11,6 +11,7 @@ from ops.communicators.launch import Launcher, Prepared
 from ops.communicators.records import Span
 from ops.communicators.rendezvous import Communicator, Meeting
 from ops.libraries import CollectiveCall, Decision, Members
+from ops.training.options import slowness
 from ops.training.step import COMM, COMPUTE, WAIT, AlikeRanks, MemoryChange, StepCollective, TrainingStep
 from sim.base.arrays import each_once
 from sim.base.ragged import take
