@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from ops.libraries.nccl.choice import nccl_options
 from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.own.numbers import calibrated
 from ops.libraries.nccl.own.pace import Pace
+from ops.libraries.nccl.variables import set_variables
 from ops.measured.comparison import Compared, Outside, compare_table, forced, verdict, winners
 from ops.measured.files import place, read_all
 from ops.measured.rows import Table
@@ -58,7 +58,7 @@ def validate(
     if not files:
         raise InputError("compare.nothing")
     words = assignments(",".join(settings), "--set")
-    nccl_options(words, "validate")
+    set_variables(words, "validate")
     rows: list[Compared] = []
     measured, strange = read_all(files)  # all are read before one is run
     outside = [Outside(name, 0, why) for name, why in strange]
@@ -76,7 +76,7 @@ def validate(
             refused = refused or error
             continue
         topology = calibrated(topology, plan.calibration) if plan.calibration else topology
-        options = nccl_options(words, "validate", forced(placed))
+        options = set_variables(words, "validate", forced(placed))
         compared, left = compare_table(topology, placed, in_place=in_place, options=options)
         outside += left
         tables.append(_table(topology, placed, why, compared, options.nccl) | {"first_row": len(rows)})
