@@ -35,7 +35,7 @@ from sim.faults import Perturbation
 from sim.faults.edits import differences as differing
 from sim.faults.edits import edited
 from sim.formats import read_topology
-from sim.machines import build
+from sim.machines import build, canonical
 from sim.parameters import written
 from sim.placement import placed
 from sim.schedule.displacements import check_displs
@@ -50,6 +50,10 @@ KINDS: dict[str, type] = {}
 """The kind of every word."""
 _FILES = 4
 """Schedules from outside that are kept after reading; nobody changes them, so all who give the same text share one."""
+
+
+MACHINE = "dgx_a100"
+"""Where a plan runs that names no machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,7 @@ class Plan:
     """
 
     algorithm: str = "allreduce.ring"
-    machine: str = "dgx_a100"
+    machine: str = MACHINE
     capture: str = ""
     rates: str = ""
     network: str = ""
@@ -157,6 +161,8 @@ class Plan:
             if type(value) is not kind:
                 check_kind(word, value, kind)
         check_names([self.capture_name, self.schedule_name], "file")
+        if self.machine not in ("", MACHINE):
+            object.__setattr__(self, "machine", canonical(self.machine))
 
     def __repr__(self) -> str:
         return one_line(*({word: getattr(it, word) for word in KINDS} for it in (self, USUAL)))

@@ -216,7 +216,7 @@ def _gpus_of(topology: Topology) -> CostLayer | None:
     if topology.generation:
         first = topology.devices[topology.ranks[0]].name
         wires = sum(x.lanes for x in topology.links if x.kind == "NVL" and x.src == first)
-        return generations.get(topology.generation.rstrip("3")) if wires > BRIDGED else None
+        return generations.get(topology.generation.rstrip("34")) if wires > BRIDGED else None
     lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
     fitted = next((LANES_OF[rate] for rate in sorted(lanes & LANES_OF.keys())), ("", False))
     agrees = fitted[0] and fitted[1] == is_amd(topology) and fitted[0] in ("CDNA", generation_of(topology))
