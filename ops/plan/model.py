@@ -10,7 +10,7 @@ from typing import Any
 from ops.formats import read_schedule
 from ops.libraries.nccl.choice import choose, work_of
 from ops.libraries.nccl.program_cost import priced
-from ops.libraries.nccl.variables import as_nccl_writes, set_variables
+from ops.libraries.nccl.variables import Variables, as_nccl_writes, machine_with, set_variables
 from ops.plan.examples import example_captures
 from ops.plan.library_choice import chosen_work, library_of
 from ops.plan.mistakes import check_kind, check_words, one_line
@@ -233,6 +233,7 @@ class Plan:
         machine = base or self._machine()
         machine = networked(machine, self.network) if self.network else machine
         machine = placed(machine, self.placement) if self.placement else machine
+        machine = machine_with(machine, self._variables()) if self.algorithm.startswith(NCCL) else machine
         return edited(machine, entries(self.edits)) if self.edits else machine
 
     def differences(self) -> list[str]:
@@ -282,9 +283,12 @@ class Plan:
     def _as_nccl_chooses(self, topology: Topology | None) -> Work:
         """The algorithm, protocol and orders of ranks that NCCL takes here for this size."""
         machine, collective = self._choosable(topology), self.algorithm.removeprefix(NCCL)
-        options = set_variables(assignments(self.settings, self.algorithm), self.algorithm)
-        choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=options)
+        choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=self._variables())
         return work_of(machine, choice, root=self.root)
+
+    def _variables(self) -> Variables:
+        """What is set of NCCL."""
+        return set_variables(assignments(self.settings, self.algorithm), self.algorithm)
 
     def _as_library_chooses(self, topology: Topology | None) -> Work:
         """What another library takes here for this size, at its backend's costs."""

@@ -3,7 +3,8 @@
 A machine is a function from keyword parameters to a Topology. Parameters, defaults and bounds are read from
 the signature: `switch:ranks=64,bandwidth=25GBps` calls `switch(ranks=64, bandwidth=25e9)`. Every machine has two more,
 unless it names them itself: `overhead`, paid once per message, and `gamma`, paid once per byte reduced; one of several
-hosts has `per_host`, how many GPUs of each take part. A server is less: `@server` takes a function giving its parts.
+hosts has `per_host`, how many GPUs of each take part, `p2p` and `gdr`, whether other GPUs and NICs reach into a GPU's
+memory. A server is less: `@server` takes a function giving its parts.
 Names that people use for a machine are `@called` above it.
 """
 
@@ -14,6 +15,7 @@ from functools import wraps
 from typing import Annotated, Any
 
 from sim.errors import expect_kind
+from sim.machines.through_memory import through_memory, without_gpudirect
 from sim.parameters import Bounds, bind, described, parse_spec, spread
 from sim.placement import placed
 from sim.registry import Registry, returned
@@ -28,6 +30,8 @@ PRICES = {"overhead": (Time, 0.0), "gamma": (Time, 0.0)}
 
 SEATS: Mapping[str, tuple[Any, Any]] = {"per_host": (Annotated[int, Bounds(0, 64)], 0)}
 """How many GPUs of every host play ranks, the first ones; 0 for all."""
+REACH: Mapping[str, tuple[Any, Any]] = {"p2p": (bool, True), "gdr": (bool, True)}
+"""Whether GPUs of every host write to each other's memory, and NICs to that of GPUs (GPUDirect)."""
 SEVERAL = ("hosts", "trays")
 """Parameters of machines that may have several hosts."""
 
@@ -116,16 +120,19 @@ def _priced(function: MachineFunction) -> MachineFunction:
     Each where it does not say so itself, the last where it may have several hosts.
     """
     own = described(function).parameters
-    seats = SEATS if own.keys() & set(SEVERAL) else {}
-    more = {**({} if PRICES.keys() <= own.keys() else PRICES), **seats}
+    hosts = {**REACH, **SEATS} if own.keys() & set(SEVERAL) else {}
+    hosts = {name: parameter for name, parameter in hosts.items() if name not in own}
+    more = {**({} if PRICES.keys() <= own.keys() else PRICES), **hosts}
     if not more:
         return function
 
     @wraps(function)
     def whole(*, beside: Mapping[str, Any], **values: Any) -> Topology:
         topology, rest = returned(function, function(**values), Topology), dict(beside)
-        per_host = rest.pop("per_host", 0)
+        per_host, p2p, gdr = rest.pop("per_host", 0), rest.pop("p2p", True), rest.pop("gdr", True)
         topology = replace(topology, **rest) if any(rest.values()) else topology
+        topology = topology if p2p else through_memory(topology)
+        topology = topology if gdr else without_gpudirect(topology)
         return placed(topology, f"per_host={per_host}") if per_host else topology
 
     return spread("beside", more)(whole)

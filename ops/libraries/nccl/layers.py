@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ops.libraries.nccl.topology_search import generation_of, is_amd
+from sim.machines.through_memory import COPIES
 from sim.topology import Topology
 from sim.units import GBps, MiB
 
@@ -209,6 +210,8 @@ def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
 
 
 def _gpus_of(topology: Topology) -> CostLayer | None:
+    if COPIES in topology.assumed:  # nobody measured it without peers' memory
+        return None
     name, generations = machine_word(topology), layers()["generations"]
     by_name = next((layer for layer in generations.values() if name in layer.machines), None)
     if by_name or not topology.format:
