@@ -1,4 +1,7 @@
-"""NCCL: its answer to any call, that of its tuner where it has one, else what people make of sends and receives."""
+"""NCCL: its tuner, the rings it lays, what its ways of sending cost; and its answer to any call.
+
+The answer is the tuner's where it has one, else what NCCL and its users make of sends and receives.
+"""
 
 from ops.libraries import CollectiveCall, Decision, library
 from ops.libraries.nccl.choice import POINT_TO_POINT, RUNS, choose, decision_of
