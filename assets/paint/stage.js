@@ -239,7 +239,7 @@ export class Stage {
       this.#drawn.length > MANY ? [] : this.#drawn.map((each) => boxOf(each, sideOf(timeline, each.i, side)));
     const words = this.#labels.passed(boxes);
     paintBlocks(g, timeline, this.#drawn, { side, colours, lit, chosen, words });
-    lift(g, words, colours.panel);
+    lift(g, words, colours.surface);
     if (this.#drawn.length <= RATES && camera.scale > RATED) this.#paintRates(g, t, side);
   }
 
@@ -247,7 +247,7 @@ export class Stage {
   #paintRates(g, t, side) {
     const { timeline } = this;
     const { colours } = this.#surface;
-    const labels = new Labels(g, colours.font);
+    const labels = new Labels(g, colours.font, this.#labels);
     for (const { x, y } of this.#drawn) labels.take(boxOf({ x, y }, side));
     const look = { size: LEAST, weight: 600, fill: colours.paper, paper: colours.ink };
     for (const { i, x, y } of this.#drawn)

@@ -15,6 +15,7 @@ function open(timeline) {
     kind: isRank.map((rank) => (rank ? "GPU" : "NVS")),
     rank: isRank.map((rank, place) => (rank ? place : -1)),
     name: places.device.map((d) => timeline.devices.name[d]),
+    label: places.device.map((d) => timeline.devices.label[d]),
   };
   const lines = linesOf(c, "shape_line");
   const walked = lines.map(walk);

@@ -70,12 +70,12 @@ class Film:
     @cached_property
     def machine(self) -> Ground:
         """The machine it ran on."""
-        return machine(self.trace)
+        return machine(self.trace, self.language)
 
     @cached_property
     def shape(self) -> Ground:
         """The algorithm's own shape; the machine where that would be a smudge."""
-        return (shape(self.trace) if self.full else None) or self.machine
+        return (shape(self.trace, self.language) if self.full else None) or self.machine
 
     @cached_property
     def _step_ends(self) -> Floats:

@@ -14,12 +14,13 @@ from ui.layout.algorithm_layout import shape_of
 from ui.layout.boxes import Box
 from ui.layout.lines import Floats, between
 from ui.layout.machine_layout import arrange
-from ui.player.payload import place_devices
+from ui.layout.names import box_names, device_names
+from ui.player.payload import place_devices, rank_numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """Centres, kinds and names of devices, -1 or the rank of each; frames; lines `[point, x or y]`.
+    """Centres, kinds and names of devices, the longest first, -1 or the rank of each; frames; lines `[point, x or y]`.
 
     `path(i)` are the points that transfer i goes by, `crossed(i)` the lines it goes along; `capacity(line,
     links)` is what a line can carry when links can carry so many B/s, or nan for one that is as wide as the flows on it
@@ -29,7 +30,7 @@ class Ground:
     x: Sequence[float]
     y: Sequence[float]
     kinds: Sequence[str]
-    names: Sequence[str]
+    names: Sequence[Sequence[str]]
     ranks: Sequence[int]
     boxes: Sequence[Box]
     lines: Sequence[Floats]
@@ -40,7 +41,7 @@ class Ground:
     bars: Mapping[int, float] = field(default_factory=dict)
 
 
-def machine(trace: Trace) -> Ground:
+def machine(trace: Trace, language: str = "en") -> Ground:
     """The machine: a line for every link."""
     topology, stage = trace.topology, arrange(trace.topology)
     src, dst = topology.ends
@@ -64,9 +65,9 @@ def machine(trace: Trace) -> Ground:
         stage.x,
         stage.y,
         [d.kind for d in topology.devices],
-        [d.name for d in topology.devices],
+        device_names(topology, rank_numbers(trace), language),
         [rank_of.get(d, -1) for d in range(len(topology.devices))],
-        stage.boxes,
+        box_names(stage.boxes, language),
         lines,
         path,
         lambda i: trace.route_of(i).tolist(),
@@ -76,14 +77,15 @@ def machine(trace: Trace) -> Ground:
     )
 
 
-def shape(trace: Trace) -> Ground | None:
+def shape(trace: Trace, language: str = "en") -> Ground | None:
     """The algorithm's shape, or None where that would be a smudge."""
     drawn = shape_of(trace.schedule)
     if drawn is None:
         return None
     n, lines = trace.schedule.n, between(drawn.x, drawn.y, drawn.src, drawn.dst, drawn.bow)
     pair = {(a, b): k for k, (a, b) in enumerate(zip(drawn.src, drawn.dst, strict=True))}
-    devices = [trace.topology.devices[d].name for d in place_devices(trace)]
+    names = device_names(trace.topology, rank_numbers(trace), language)
+    devices = [names[d] for d in place_devices(trace)]
 
     def line_of(i: int) -> int:
         return pair[int(trace.schedule.src[i]), int(trace.schedule.dst[i])]

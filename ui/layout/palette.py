@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +52,9 @@ class Look:
 
 
 def _look(name: str) -> Look:
-    own = _PALETTE[name]
-    return Look(**{key: tuple(value) if isinstance(value, list) else value for key, value in own.items()})
+    own: dict[str, Any] = _PALETTE[name]
+    plain = {key: own[key] for key in ("ink", "quiet", "paper", "surface", "panel", "red")}
+    return Look(**plain, load=tuple(own["load"]), blocks=tuple(own["blocks"]))
 
 
 LIGHT, DARK = _look("light"), _look("dark")
