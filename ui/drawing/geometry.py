@@ -6,8 +6,10 @@ The machine's own devices and links, or an algorithm's shape with a line for eve
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.trace import Trace
 from ui.layout.algorithm_layout import shape_of
@@ -77,26 +79,29 @@ def machine(trace: Trace, language: str = "en") -> Ground:
     )
 
 
-def shape(trace: Trace, language: str = "en") -> Ground | None:
-    """The algorithm's shape, or None where that would be a smudge."""
-    drawn = shape_of(trace.schedule)
+def shape(trace: Trace, blocks: NDArray[Any], language: str = "en") -> Ground | None:
+    """The algorithm's shape, or None where that would be a smudge; `blocks` is the block of every move."""
+    drawn = shape_of(trace.schedule, blocks)
     if drawn is None:
         return None
-    n, lines = trace.schedule.n, between(drawn.x, drawn.y, drawn.src, drawn.dst, drawn.bow)
+    schedule = trace.schedule
     pair = {(a, b): k for k, (a, b) in enumerate(zip(drawn.src, drawn.dst, strict=True))}
     names = device_names(trace.topology, rank_numbers(trace), language)
-    devices = [names[d] for d in place_devices(trace)]
+    devices = place_devices(trace)
 
     def line_of(i: int) -> int:
-        return pair[int(trace.schedule.src[i]), int(trace.schedule.dst[i])]
+        first = int(schedule.moves[i])
+        block = int(blocks[first]) if drawn.tree and first < schedule.moves[i + 1] else -1
+        return pair[drawn.spot(int(schedule.src[i]), block), drawn.spot(int(schedule.dst[i]), block)]
 
+    lines = drawn.lines()
     return Ground(
         drawn.x,
         drawn.y,
-        ["GPU" if r < n else "NVS" for r in range(len(drawn.x))],
-        devices,
-        [r if r < n else -1 for r in range(len(drawn.x))],
-        drawn.boxes,
+        ["GPU" if place < schedule.n else "NVS" for place in drawn.place],
+        [names[devices[place]] for place in drawn.place],
+        [place if place < schedule.n else -1 for place in drawn.place],
+        box_names(drawn.boxes, language),
         lines,
         lambda i: lines[line_of(i)],
         lambda i: [line_of(i)],

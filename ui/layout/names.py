@@ -26,7 +26,14 @@ WORDS = {
     "SW": ("device.switch",),
 }
 """Texts of devices by what their ids begin with, the longest first."""
-BOXES = {"group": "box.group", "host": "box.host", "NUMA": "box.numa", "plane": "box.plane", "rack": "box.rack"}
+BOXES = {
+    "group": "box.group",
+    "host": "box.host",
+    "NUMA": "box.numa",
+    "plane": "box.plane",
+    "rack": "box.rack",
+    "tree": "box.tree",
+}
 """Texts of boxes by the words of their labels."""
 SOCKETS = 2
 """So many NUMA domains of a host are its sockets; more are not."""

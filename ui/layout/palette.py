@@ -61,14 +61,19 @@ LIGHT, DARK = _look("light"), _look("dark")
 BLOCKS = LIGHT.blocks
 
 
-def waited_for(shares: NDArray[np.float64], busy: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which links others wait for: those that are full and as busy over the run as any in use.
+def bottlenecks(busy: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which links are as busy over the run as the busiest.
 
-    None where all in use are alike. `shares` are of an instant, `busy` of the whole run.
+    None where that is half of those in use or more: then no link is what the others wait for.
     """
-    used = shares > IDLE
-    busiest = (shares >= FULL) & (busy >= ALIKE * busy[used].max(initial=0.0))
-    return busiest if (used & ~busiest).any() else np.zeros_like(busiest)
+    busiest = (busy > 0) & (busy >= ALIKE * busy.max(initial=0.0))
+    return busiest if 2 * busiest.sum() < (busy > 0).sum() else np.zeros_like(busiest)
+
+
+def waited_for(shares: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which links others wait for at an instant: bottlenecks that are full, where others in use are not."""
+    red = among & (shares >= FULL)
+    return red if ((shares > IDLE) & ~red).any() else np.zeros_like(red)
 
 
 def luminance(colour: str) -> float:

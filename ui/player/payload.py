@@ -53,7 +53,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     contents = followed(trace, _ticks(trace, trace.end)) if full and not trace.excerpt else unfollowed(trace)
     places = place_devices(trace)
     names = place_names(trace, places, language)
-    stage, shape = arrange(trace.topology), shape_of(trace.schedule) if full else None
+    stage, shape = arrange(trace.topology), shape_of(trace.schedule, contents.block) if full else None
     header = {
         "meta": _meta(trace, full=full) | {"stalled": sentence(trace, language)},
         "devices": _devices(trace, stage, language),
@@ -68,7 +68,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
             "closing": closing(trace.schedule, language, kept=trace.verdict.verdict == "ok"),
         },
         "block_names": _block_names(trace.schedule) if full else [],
-        "shape": _shape(shape) if shape else None,
+        "shape": _shape(shape, language) if shape else None,
         "faults": list(trace.faults),
         "why": _why(why) if why else None,
     }
@@ -82,7 +82,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     columns["load"] = _load(trace)
     columns |= line_columns("line", between(stage.x, stage.y, *trace.topology.ends, stage.bow, stage.bars))
     if shape:
-        columns |= line_columns("shape_line", between(shape.x, shape.y, shape.src, shape.dst, shape.bow))
+        columns |= line_columns("shape_line", shape.lines())
     packed = _join(header, columns)
     return {
         "id": hashlib.sha256(packed).hexdigest()[:16],
@@ -246,10 +246,10 @@ def _links(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _shape(shape: Shape) -> dict[str, Any]:
-    """The algorithm's own shape: places, and the pairs of them that talk."""
+def _shape(shape: Shape, language: str) -> dict[str, Any]:
+    """The algorithm's own shape: spots, who stands there, and the pairs of them that talk."""
     rounded = {"x": [round(x, 3) for x in shape.x], "y": [round(y, 3) for y in shape.y]}
-    return {**shape._asdict(), **rounded, "boxes": [list(box) for box in shape.boxes]}
+    return {**shape._asdict(), **rounded, "boxes": [list(box) for box in box_names(shape.boxes, language)]}
 
 
 def _steps(trace: Trace) -> dict[str, Any]:
