@@ -9,7 +9,7 @@ const STRIP = 14; // pixels of height, beside its name, from which on a rank's s
 
 // Pixels of type, and of what is above a rank's slots.
 const sizeOf = (wanted) => Math.max(LEAST, Math.min(15, wanted));
-const headOf = (high) => sizeOf(high * 0.24) + 4;
+const headOf = (high) => sizeOf(high * 0.24) + 7;
 const hasStrip = (high) => high > STRIP + LEAST;
 
 export class Devices {
@@ -77,7 +77,7 @@ export class Devices {
     const size = sizeOf(h * 0.24);
     if (h < size - 1) return false;
     const word = labels.fitting(this.#scene.devices.label[d], w - 2, { size, weight });
-    const down = hasStrip(h) ? headOf(h) / 2 + 1 : h / 2;
+    const down = hasStrip(h) ? headOf(h) / 2 + 2 : h / 2;
     return labels.write(word, x + w / 2, y + down, { size, weight, fill, above: true });
   }
 

@@ -54,6 +54,7 @@ function open(timeline) {
     lines,
     widths: lines.map(() => WIDTH),
     focus: "pair",
+    isRing: shape.name === "ring" && shape.x.length > 2,
     shares,
     waitedFor: reds,
     faulty: () => [],

@@ -135,15 +135,15 @@ test("colours go round, and links are grey by what they carry", () => {
   for (let block = 0; block < 8; block += 1) assert.match(inkOn(blockColour(block, COLOURS)), /^#(17191E|FFFFFF)$/);
 });
 
+const narrowest = (...loads) =>
+  [...bottlenecks({ c: { load: loads }, meta: { bins: 1 }, links: { src: loads } })].map(Boolean);
 const reds = (shares, among) => shares.map((_, k) => k).filter(waitedFor(shares, among));
 
 test("a full link is red where it is a bottleneck of the run, and where all in use are alike none is", () => {
   assert.deepEqual(reds([0, 1, 0.4, 1], [1, 1, 0, 0]), [1]);
   assert.deepEqual(reds([0, 1, 1], [0, 1, 1]), []);
-  const busiest = (...loads) =>
-    [...bottlenecks({ c: { load: loads }, meta: { bins: 1 }, links: { src: loads } })].map(Boolean);
-  assert.deepEqual(busiest(250, 100, 255, 100, 0, 90), [true, false, true, false, false, false]);
-  assert.deepEqual(busiest(250, 255, 90, 255, 0, 90), [false, false, false, false, false, false]);
+  assert.deepEqual(narrowest(250, 100, 255, 100, 0, 90), [true, false, true, false, false, false]);
+  assert.deepEqual(narrowest(250, 255, 90, 255, 0, 90), [false, false, false, false, false, false]);
 });
 
 // Texts that say their own id and what they are filled with.
