@@ -1,5 +1,6 @@
 // The elements of a pane, and where they stand.
 
+import { ramp } from "../paint/ink.js";
 import { make } from "../player/elements.js";
 import { isFull } from "../player/fullscreen.js";
 import { longest } from "./sentence.js";
@@ -42,13 +43,13 @@ function topOf(element) {
 export function elementsOf(parent) {
   const root = make("div", "rs-player", parent, { "data-ringside": "player", tabindex: "0", role: "group" });
   const title = make("h3", "rs-title", root);
-  const head = make("div", "rs-head", root);
-  const caption = make("p", "rs-caption", head);
-  const field = make("p", "rs-field", head);
   const note = make("p", "rs-note", root);
   const main = make("div", "rs-main", make("div", "rs-stand", root));
   const left = make("div", "rs-left", main);
   const canvas = make("canvas", "rs-stage", left, { role: "img" });
+  const head = make("div", "rs-head", left);
+  const caption = make("p", "rs-caption", head);
+  const field = make("p", "rs-field", head);
   const legend = make("div", "rs-legend", left);
   const tip = make("div", "rs-tip", main, { role: "status" });
   const column = make("div", "rs-column", main);
@@ -80,6 +81,21 @@ export function elementsOf(parent) {
     sentTitle,
     sentCanvas,
   };
+}
+
+// Write what stands below a picture: what its greys mean, and a list of what may be looked at, which is returned.
+export function legendOf(legend, text, hint) {
+  const say = (name) => text[`player.${name}`];
+  legend.replaceChildren();
+  const scale = make("span", "rs-ramp", legend);
+  scale.style.background = ramp();
+  scale.before(`${say("load")}: ${say("idle")} `);
+  scale.after(` ${say("full_load")}`);
+  const look = make("label", "rs-look", legend);
+  look.textContent = `${say("look")} `;
+  const list = make("select", "rs-pick", look);
+  if (hint) make("span", "rs-hint", legend).textContent = say("hint");
+  return list;
 }
 
 // How high a run's longest sentence stands: room for it is kept all the time, so that no picture moves while it plays.

@@ -1,19 +1,19 @@
 // One run as a person sees it: its sentence, its pictures, and a card about what was chosen in them.
 
-import { ramp, theme } from "../paint/ink.js";
+import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
 import { Card, write } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
 import { choicesOf, found, offerChoices } from "../hands/choices.js";
 import { Beside } from "./beside.js";
-import { make } from "../player/elements.js";
 import { explain } from "./explain.js";
-import { elementsOf, keepRoom, roomFor } from "./frame.js";
+import { elementsOf, keepRoom, legendOf, roomFor } from "./frame.js";
 import { handle } from "./handling.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
 import { Preview, entitled } from "./preview.js";
+import { focusOf } from "../answer/reveal.js";
 import { said } from "./sentence.js";
 import { Why } from "./why.js";
 
@@ -220,16 +220,8 @@ export class Pane {
     sentTitle.textContent = say("sent");
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
-    legend.replaceChildren();
-    const scale = make("span", "rs-ramp", legend);
-    scale.style.background = ramp();
-    scale.before(`${say("load")}: ${say("idle")} `);
-    scale.after(` ${say("full_load")}`);
-    const look = make("label", "rs-look", legend);
-    look.textContent = `${say("look")} `;
-    this.#lookAt = make("select", "rs-pick", look);
+    this.#lookAt = legendOf(legend, this.#text, this.#host.offers.length > 0);
     this.#lookAt.addEventListener("change", () => this.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null));
-    if (this.#host.offers.length) make("span", "rs-hint", legend).textContent = say("hint");
     if (this.#timeline && !this.#isFresh) this.#choices();
     this.#why.label(this.#text);
   }
@@ -267,11 +259,11 @@ export class Pane {
   // Find the room there is: `several` when others stand beside, `below` pixels left for what has to stay in sight below,
   // and `full` where the picture takes all the room it may.
   measure({ several, below, full }) {
-    const { root, canvas, legend } = this.#elements;
+    const { root, canvas, head, legend } = this.#elements;
     this.#room = null;
     if (!this.#timeline || !root.clientWidth) return;
     const side = this.#beside.measure();
-    const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
+    const under = below + this.#why.under(side.isBelow) + head.offsetHeight + legend.offsetHeight;
     const picture = roomFor(canvas, { several, full, under });
     this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
   }
@@ -361,6 +353,12 @@ export class Pane {
     if (!this.#pinned) return;
     this.#host.draw();
     if (!quiet) this.#card.scrollIntoView();
+  }
+
+  // Show what words of an answer are about: a link, a rank, or what the time is made of.
+  reveal(what, name) {
+    if (what === "part" || what === "why") this.#why.reveal(name);
+    else this.pin(focusOf(this.#timeline, what, name));
   }
 
   // Whether other rows are seen for it.

@@ -95,7 +95,7 @@ def test_half_a_link_is_two_choices_away_and_both_futures_stay(visit, language):
     page.player.nth(1).wait_for()
     page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())
     assert {page.player.nth(k).get_attribute("data-time-s") for k in (0, 1)} == {"0.002"}
-    page.page.locator(".st-key-answer h2").wait_for()
+    page.page.locator(".rs-said-headline").wait_for()
     page.settle()
     page.player.first.focus()
     page.page.keyboard.press("End")

@@ -1,24 +1,14 @@
-"""The answer line: what a plan's change did to the run it is compared with, in one sentence above the picture."""
+"""The answer line of runs: the player shows it above their picture."""
 
 from collections.abc import Sequence
+from typing import Any
 
-import streamlit as st
-
-from sim.errors import InputError, StalledError
 from ui.controls.compare import Run
-from ui.text import plain, worded
-from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.player.answer import answer_of
+from ui.text import spoken
 
 
-def show(runs: Sequence[Run]) -> None:
-    """Draw the sentence for two runs: the second is the baseline. Nothing for one run, or for more than two."""
-    if len(runs) != 2:
-        return
-    try:
-        answered = ask(tasks.answered, runs[1][0], runs[0][0])
-    except (InputError, StalledError):  # the page already says why
-        return
-    st.markdown(f"## {plain(worded(answered.sentence))}")
-    rest = (answered.reason, answered.remedy)
-    st.markdown(" ".join(plain(worded(sentence)) for sentence in rest if sentence))
+def of(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return what the player says of a plan's run and those beside it; what wins a loss back is asked for later."""
+    outcomes = [picture.outcome for _, picture, _ in runs]
+    return answer_of(outcomes, [title for _, _, title in runs], spoken(), remedies=False)

@@ -9,6 +9,7 @@ from itertools import chain
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.answers.change import described
 from ops.libraries import LIBRARIES
 from ops.plan import Plan
 from ops.plan.examples import example_captures
@@ -20,7 +21,7 @@ from sim.machines import MACHINES
 from sim.topology.networks import NETWORKS, has_network
 from sim.trace.breakdown import PARTS
 from sim.units import TimeScale
-from ui.controls import folds, whatif
+from ui.controls import folds
 from ui.controls.parameter import fresh
 from ui.plan.picture import STALLED, Picture
 from ui.simulate.load import SIZES
@@ -28,7 +29,7 @@ from ui.simulate.machines import able_on, machine_of
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import callback, change, state
-from ui.text import plain, spoken, tell
+from ui.text import plain, spoken, tell, worded
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -124,7 +125,7 @@ def _words(name: str, value: str) -> str:
     if name in ("ranks", "root"):
         return f"{tell(f'page.{name}')} {value}"
     if name in ("fault", "edits"):
-        words = [whatif.describe(spec) for spec in entries(value)]
+        words = [worded(described(name, spec)) for spec in entries(value)]
         return "; ".join(words) or tell("page.compare.faultless" if name == "fault" else "page.compare.unedited")
     if name == "network":
         return value or tell("page.network.own")
