@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from ops.libraries.nccl.choice import nccl_options
 from ops.libraries.nccl.layers import Pace, family_of
+from ops.libraries.nccl.variables import set_variables
 from ops.measured.comparison import Compared, Outside, compare_table, forced, verdict, winners
 from ops.measured.files import place, read_all
 from ops.measured.rows import Table
@@ -55,7 +55,7 @@ def validate(
     if not files:
         raise InputError("compare.nothing")
     words = assignments(",".join(settings), "--set")
-    nccl_options(words, "validate")
+    set_variables(words, "validate")
     rows: list[Compared] = []
     measured, strange = read_all(files)  # all are read before one is run
     outside = [Outside(name, 0, why) for name, why in strange]
@@ -72,7 +72,7 @@ def validate(
             outside.append(Outside(table.source, len(table.rows), str(error)))
             refused = refused or error
             continue
-        options = nccl_options(words, "validate", forced(placed))
+        options = set_variables(words, "validate", forced(placed))
         compared, left = compare_table(topology, placed, in_place=in_place, options=options)
         outside += left
         tables.append(_table(topology, placed, why, compared, options.nccl) | {"first_row": len(rows)})

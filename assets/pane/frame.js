@@ -1,6 +1,5 @@
 // The elements of a pane, and where they stand.
 
-import { ramp } from "../paint/ink.js";
 import { make } from "../player/elements.js";
 import { isFull } from "../player/fullscreen.js";
 import { longest } from "./sentence.js";
@@ -81,21 +80,6 @@ export function elementsOf(parent) {
     sentTitle,
     sentCanvas,
   };
-}
-
-// Write what stands below a picture: what its greys mean, and a list of what may be looked at, which is returned.
-export function legendOf(legend, text, hint) {
-  const say = (name) => text[`player.${name}`];
-  legend.replaceChildren();
-  const scale = make("span", "rs-ramp", legend);
-  scale.style.background = ramp();
-  scale.before(`${say("load")}: ${say("idle")} `);
-  scale.after(` ${say("full_load")}`);
-  const look = make("label", "rs-look", legend);
-  look.textContent = `${say("look")} `;
-  const list = make("select", "rs-pick", look);
-  if (hint) make("span", "rs-hint", legend).textContent = say("hint");
-  return list;
 }
 
 // How high a run's longest sentence stands: room for it is kept all the time, so that no picture moves while it plays.

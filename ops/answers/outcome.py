@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ops.answers.cut import until_it_stalls
 from ops.answers.sending import Sending, sending_of
 from ops.answers.waits import Holder, link_name, link_waited_for, rank_waited_for
 from ops.plan import Plan
@@ -101,7 +102,7 @@ def outcome_of(plan: Plan) -> Outcome:
 def carried_out(plan: Plan) -> Run | Trace:
     """Return a plan's run, or where it never ends the trace until nothing moves. Raises InputError."""
     try:
-        return replace(plan, against="").run(written=FULL)
+        return until_it_stalls(lambda plan: plan.run(written=FULL), replace(plan, against=""))
     except (InputError, StalledError) as error:
         if not isinstance(error.trace, Trace):
             raise

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.libraries.nccl.choice import NcclOptions
 from ops.libraries.nccl.layers import LARGE, Pace
+from ops.libraries.nccl.variables import Variables
 from ops.measured.comparison import HONOURED, Compared, compare_table, forced, halves
 from ops.measured.rows import Table
 from sim.base.arrays import Floats
@@ -82,7 +82,7 @@ class Sample:
 
     topology: Topology
     table: Table
-    options: NcclOptions | None = None
+    options: Variables | None = None
     base: Pace | None = None
     """What its other layers cost; the start of the fit unless given."""
     simulated: dict[Pace, list[Compared]] = field(default_factory=dict, compare=False, repr=False)

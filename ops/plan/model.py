@@ -8,8 +8,9 @@ from inspect import signature
 from typing import Any
 
 from ops.formats import read_schedule
-from ops.libraries.nccl.choice import as_nccl_writes, choose, nccl_options, work_of
+from ops.libraries.nccl.choice import choose, work_of
 from ops.libraries.nccl.program_cost import priced
+from ops.libraries.nccl.variables import as_nccl_writes, set_variables
 from ops.plan.examples import example_captures
 from ops.plan.library_choice import chosen_work, library_of
 from ops.plan.mistakes import check_kind, check_words, one_line
@@ -275,7 +276,7 @@ class Plan:
     def _as_nccl_chooses(self, topology: Topology | None) -> Work:
         """The algorithm, protocol and orders of ranks that NCCL takes here for this size."""
         machine, collective = self._choosable(topology), self.algorithm.removeprefix(NCCL)
-        options = nccl_options(assignments(self.settings, self.algorithm), self.algorithm)
+        options = set_variables(assignments(self.settings, self.algorithm), self.algorithm)
         choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=options)
         return work_of(machine, choice, root=self.root)
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from ops import ALGORITHMS
 from ops.answers.change import described
+from ops.answers.cut import CUT
 from ops.libraries import LIBRARIES
 from ops.plan import Plan
 from ops.plan.examples import example_captures
@@ -18,6 +19,7 @@ from ops.plan.notation import MOST, Changes, beside, differences, entries, liste
 from sim.errors import InputError, StalledError
 from sim.faults.edits import EDITS
 from sim.machines import MACHINES
+from sim.parameters import pairs
 from sim.topology.networks import NETWORKS, has_network
 from sim.trace.breakdown import PARTS
 from sim.units import TimeScale
@@ -53,9 +55,25 @@ def forked(plan: Plan, spec: str) -> Plan:
         changed, before = replace(plan, size=size_word(int(spec.removeprefix(SIZE)))), {"size": plan.size}
     elif spec.partition(":")[0] in EDITS:
         changed, before = replace(plan, edits=listed([*entries(plan.edits), spec])), {"edits": plan.edits}
+        if spec.startswith(CUT) and (fault := _elsewhere(plan.faults, spec)) != plan.fault:
+            changed, before = replace(changed, fault=fault), before | {"fault": plan.fault}
     else:
         changed, before = replace(plan, fault=listed([*plan.faults, spec])), {"fault": plan.fault}
     return replace(changed, against=beside([*differences(plan.against), before][-MOST:]))
+
+
+def _elsewhere(faults: Sequence[str], cut: str) -> str:
+    """The faults that are not of a link that is removed.
+
+    >>> _elsewhere(["slow_link:src=A,dst=B", "straggler:rank=1"], "cut_cable:src=B,dst=A")
+    'straggler:rank=1'
+    """
+
+    def ends(spec: str) -> set[str | None]:
+        named = pairs(spec.partition(":")[2])
+        return {named.get("src"), named.get("dst")}
+
+    return listed([spec for spec in faults if ends(spec) != ends(cut)])
 
 
 def _taken_further(faults: Sequence[str], spec: str) -> str:

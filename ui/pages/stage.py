@@ -184,9 +184,7 @@ def _heading(plan: Plan, picture: Picture) -> None:
             compare.keep(plan)
             offer.draw(plan, _place)
             past.undo()
-    if picture.verdict == STALLED:
-        st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
-    elif picture.verdict not in ("ok", "unchecked"):
+    if picture.verdict not in ("ok", "unchecked", STALLED):
         st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ops.answers import Outcome, of_run, of_stall
+from ops.answers.cut import until_it_stalls
 from ops.lab.crossovers import crossovers
 from ops.plan import Plan
 from ops.run import Run
@@ -18,7 +19,6 @@ from ui.export.exports import Shot, render
 from ui.layout.algorithm_layout import MOST
 from ui.player.answer import answer_of
 from ui.player.payload import has_rows, pack
-from ui.text import say
 
 STALLED = "stalled"
 """The verdict of a run that never ends."""
@@ -122,7 +122,7 @@ def _stalled(plan: Plan, trace: Trace, language: str) -> Picture:
         size="",
         factor=1.0,
         verdict=STALLED,
-        reason=say("stall.head.nowhere", language, time=fmt_time(trace.time)),
+        reason="",
         transfers=trace.schedule.messages,
         seconds=math.inf,
         messages=0,
@@ -154,6 +154,10 @@ def file_name(plan: Plan) -> str:
 
 def carried_out(plan: Plan) -> Run:
     """The plan's run, whatever stands beside it, with its history where it is not too long. Raises InputError."""
+    return until_it_stalls(_run, plan)
+
+
+def _run(plan: Plan) -> Run:
     if plan.is_kept:
         return plan.run()
     prepared = plan.prepare()
