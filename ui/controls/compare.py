@@ -243,12 +243,9 @@ def _is_race(plans: Sequence[Plan]) -> bool:
 
 
 def show(runs: Sequence[Run]) -> None:
-    """Who wins, and why: what every run's critical path is made of, and the sizes at which the winner changes."""
+    """What every run's critical path is made of, and the sizes at which the winner changes."""
     if len(runs) < 2:
         return
-    best = min(runs, key=lambda run: run[1].seconds)
-    if len(runs) > 2 and best[1].verdict != STALLED:
-        st.markdown(f"**{tell('page.compare.won', name=plain(best[2]), time=best[1].time, count=len(runs))}**")
     st.dataframe(_table(runs), hide_index=True)
     compared = [plan for plan, _, _ in runs]
     if not _is_race(compared):
