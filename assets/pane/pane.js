@@ -15,7 +15,7 @@ import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
 import { Preview, entitled } from "./preview.js";
 import { focusOf } from "../answer/reveal.js";
-import { said } from "./sentence.js";
+import { said } from "../answer/sentence.js";
 import { Why } from "./why.js";
 
 export class Pane {

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,9 +14,13 @@ from hypothesis import strategies as st
 from cli import main
 from ops.answers import answer, answer_alone, fastest, outcome_of
 from ops.answers.names import called
+from ops.answers.training import answer_step, remedy_step
+from ops.answers.winners import answer_map
+from ops.lab.winners import WinnerMap
 from ops.plan import Plan
+from ops.plan.training import WorkloadPlan
 from sim.errors import InputError, StalledError
-from sim.units import fmt_time
+from sim.units import fmt_share, fmt_time
 from ui.player.answer import answer_of, read
 from ui.text import languages, say
 
@@ -171,3 +176,32 @@ def test_the_fastest_is_the_one_that_winners_names(capsys):
     best = fastest(Plan(algorithm="allreduce.linear", size="4MiB"))
     assert [[best.algorithm]] == data["winners"]
     assert best.compared > 20
+
+
+@pytest.mark.parametrize(
+    ("workload", "share", "why"),
+    [("expert_parallel", 0.2, "wait for rank 0"), ("allgatherv", 0.9, "over NVL"), ("ddp", 0.0, "Compute hides")],
+)
+def test_a_training_step_says_what_is_exposed_what_it_waits_for_and_what_helps(workload, share, why):
+    plan = WorkloadPlan.of(workload, Plan(machine="dgx_a100"))
+    step = plan.run()
+    sentence, reason = map(str, answer_step(step))
+    assert fmt_time(step.time) in sentence
+    assert why in reason
+    assert step.exposed_s >= share * step.time
+    if share:
+        assert fmt_share(step.exposed_s / step.time, 1) in sentence
+    helps = remedy_step(plan, step)
+    assert (helps is not None) == bool(share)
+    if workload == "allgatherv":
+        faster = replace(plan, machine=replace(plan.machine, edits="set_class:kind=NVL,times=2")).run().time
+        assert fmt_time(faster) in str(helps)
+
+
+def test_a_map_says_who_wins_most_and_from_which_size():
+    times = np.array([[[1.0, 2.0], [2.0, 1.0]], [[1.0, 2.0], [1.0, 2.0]]])
+    names = ("allreduce.ring", "allreduce.recursive_doubling")
+    most, line = map(str, answer_map(WinnerMap((2, 4), (1024, 1 << 20), names, times[::-1], {})))
+    assert most == "Ring is the fastest in 3 of 4 cells."
+    assert line == "On 4 ranks: ring, recursive doubling from 1 MiB."
+    assert str(answer_map(WinnerMap((2,), (1024,), names[:1], times[:1, :1, :1], {}))[0]).endswith("all 1 cells.")

@@ -1,14 +1,26 @@
-"""The answer line of runs: the player shows it above their picture."""
+"""Answer lines: the player shows that of runs above their picture, other pages begin with theirs."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from sim.errors import Message
 from ui.controls.compare import Run
 from ui.player.answer import answer_of
-from ui.text import spoken
+from ui.text import plain, spoken, worded
 
 
 def of(runs: Sequence[Run]) -> dict[str, Any]:
     """Return what the player says of a plan's run and those beside it; what wins a loss back is asked for later."""
     outcomes = [picture.outcome for _, picture, _ in runs]
     return answer_of(outcomes, [title for _, _, title in runs], spoken(), remedies=False)
+
+
+def lead(place: DeltaGenerator, messages: Sequence[Message], name: str = "") -> None:
+    """Draw an answer in a place of a page, under a name of its own: the first sentence large, the others below it."""
+    first, *others = (plain(worded(message)) for message in messages)
+    with place.container(key=f"answer_{name}"):
+        st.markdown(f"## {first}")
+        st.markdown(" ".join(others) or "&nbsp;")

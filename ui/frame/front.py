@@ -75,6 +75,11 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
 .st-key-title input { font-size: 1.3rem; font-weight: 600; padding: 0; cursor: pointer; }
 .st-key-title button { padding: 0; width: 1.1rem; }
 .st-key-picture:not(:has([data-ringside-stage])) { min-height: calc(100vh - 6.5rem); }
+[class*="st-key-answer_"] { gap: 0.25rem; }
+[class*="st-key-answer_"] h2 { font-size: 1.75rem; line-height: 1.25; padding: 0; }
+[class*="st-key-answer_"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
+[class*="st-key-answer_"] p { opacity: 0.8; }
+@media (max-width: 640px) { [class*="st-key-answer_"] h2 { font-size: 1.25rem; } }
 .st-key-diagnosis p { font-size: 0.9rem; }
 .st-key-diagnosis [data-testid="stVerticalBlock"] { gap: 0.15rem; }
 @media (min-width: 641px) { .st-key-diagnosis { min-height: 7.4rem; } }

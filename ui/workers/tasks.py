@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ops.answers import Fastest, fastest, outcome_of
+from ops.answers.training import remedy_step
 from ops.diagnosis import Diagnosis, diagnose
 from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
@@ -156,6 +157,11 @@ def step(plan: WorkloadPlan) -> TrainingStep:
     whole = plan.run()
     beside = {name: _unrouted(other) for name, other in whole.beside.items()}
     return replace(_unrouted(whole), beside=beside)
+
+
+def step_remedy(plan: WorkloadPlan) -> Message | None:
+    """What would win a step's exposed communication back. Raises InputError and StalledError."""
+    return remedy_step(plan, plan.run())
 
 
 def _unrouted(step: TrainingStep) -> TrainingStep:
