@@ -1,7 +1,7 @@
 """The answer of a training step: how much communication is exposed, what it waits for, and what would win it back."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -66,17 +66,17 @@ def longest_exposed(step: TrainingStep) -> Exposed | None:
     """Return what is exposed for longest on the rank that has most of it; None where nothing is."""
     rank = max(step.stands_for, key=step.exposed, default=0)
     compute = step.intervals(rank, COMPUTE)
-    seconds = Counter[tuple[str, str]]()
+    seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
     for span in step.spans_of(rank):
         if span.lane in (COMM, WAIT):
             whole: list[Interval] = [(span.start, span.end)]
             hidden = sum(end - start for start, end in overlaps(whole, compute))
             seconds[_kind(span.name), span.lane] += max(0.0, span.end - span.start - hidden)
-    if not seconds or seconds.most_common(1)[0][1] <= 0:
+    if not max(seconds.values(), default=0.0):
         return None
-    (name, lane), most = seconds.most_common(1)[0]
+    name, lane = max(seconds, key=seconds.__getitem__)
     call = max((c for c in step.calls if _kind(c.name) == name), key=lambda c: c.end - c.start, default=None)
-    return Exposed(name, lane, most, call)
+    return Exposed(name, lane, seconds[name, lane], call)
 
 
 def _why(most: Exposed) -> Message:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from ops.libraries.nccl.choice import choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
-from ops.libraries.nccl.layers import LARGE, Pace
+from ops.libraries.nccl.layers import LARGE
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.releases import release_of
 from ops.libraries.nccl.variables import PARAMETERS, Variables, set_variables
 from ops.measured.rows import Measured, Table
