@@ -1,5 +1,6 @@
 """What an answer needs to know of a run: few numbers, so that runs of several processes can be compared."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -150,7 +151,7 @@ def of_stall(trace: Trace, plan: Plan | None = None) -> Outcome:
             time=trace.time,
             circle=tuple(rank for rank, _ in circle(stall)),
             waiting=tuple(waiting(stall)),
-            dead=_named([link_name(topology, i) for i in stall.links]),
+            dead=both_ways([link_name(topology, i) for i in stall.links]),
             stuck=tuple(stuck(trace)),
         ),
     )
@@ -166,10 +167,10 @@ def _links(topology: Topology, carried: Floats, bandwidth: Floats, use: Floats) 
     return Links(names, bandwidth, topology.latency, carried, use)
 
 
-def _named(links: list[str]) -> tuple[str, ...]:
+def both_ways(links: Sequence[str]) -> tuple[str, ...]:
     """The names of links, both directions of one as one.
 
-    >>> _named(["A → B", "C → D", "B → A"])
+    >>> both_ways(["A → B", "C → D", "B → A"])
     ('A ↔ B', 'C → D')
     """
     ends = {tuple(name.split(" → ")): None for name in links}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ops.answers.change import LISTS, added_faults, changed_words
-from ops.answers.outcome import Links, Outcome, Standstill
+from ops.answers.outcome import Links, Outcome, Standstill, both_ways
 from ops.answers.waits import FLOWING, WAITING, Holder
 from sim.errors import Message
 from sim.trace.breakdown import PARTS
@@ -81,7 +81,7 @@ def why_same(before: Outcome, after: Outcome) -> Reason:
     used = [name for name in changed if moved.get(name, 0.0) > 0]
     shows = shown_link(used[0] if used else changed[0])
     if not used:
-        return Reason(Message("answer.why.unused", links=_first_few(changed)), shows)
+        return Reason(Message("answer.why.unused", links=_first_few(both_ways(changed))), shows)
     use = dict(zip(after.links.names, after.links.use.tolist(), strict=True))
     busiest = max(used, key=lambda name: use[name])
     return Reason(Message("answer.why.room", link=busiest, share=fmt_share(use[busiest])), shown_link(busiest))
