@@ -196,6 +196,7 @@ def html(trace: Trace, shot: Shot) -> bytes:
 
 def played(traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = ()) -> bytes:
     """A page of one file with a player of one run, or of several on one clock, each called something."""
+    from ui.layout.fonts import faces
     from ui.player.component import Start, player_data, style
     from ui.player.offers import offers
     from ui.player.payload import pack
@@ -209,6 +210,7 @@ def played(traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = ()) -> b
     parts = {
         "language": "zh-Hans" if shot.language == "zh" else shot.language,
         "title": _escaped(title),
+        "fonts": faces(),
         "style": style(),
         "script": base64.b64encode(zlib.compress(script().encode(), 9)).decode(),
         "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
