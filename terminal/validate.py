@@ -4,7 +4,9 @@ from typing import Any
 
 import click
 
-from ops.libraries.nccl.layers import Pace, family_of
+from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.numbers import calibrated
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.variables import set_variables
 from ops.measured.comparison import Compared, Outside, compare_table, verdict, winners
 from ops.measured.files import place, read_all
@@ -16,7 +18,7 @@ from sim.placement import placement_of
 from sim.topology import Topology
 from sim.units import fmt_size, fmt_time
 from terminal import DONE, Answer, command
-from terminal.shared.options import ASSUME, PAIRS, PLACEMENT, TOPOLOGY, placement_word, read, takes
+from terminal.shared.options import ASSUME, CALIBRATION, PAIRS, PLACEMENT, TOPOLOGY, placement_word, read, takes
 from terminal.shared.types import ASSIGNMENT, WHOLE
 
 
@@ -27,6 +29,7 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
     TOPOLOGY,
     ASSUME,
     PAIRS,
+    CALIBRATION,
 )
 @click.option("--ranks", type=WHOLE, default=0, metavar="N", help="ranks, if the file does not name them")
 @click.option("--collective", default="", metavar="NAME", help="collective, if the file does not name it")
@@ -73,6 +76,7 @@ def validate(
             outside.append(Outside(table.source, len(table.rows), str(error)))
             refused = refused or error
             continue
+        topology = calibrated(topology, plan.calibration) if plan.calibration else topology
         options = set_variables(words, "validate", forced(placed))
         compared, left = compare_table(topology, placed, in_place=in_place, options=options)
         outside += left

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from ops.libraries.nccl.choice import choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
 from ops.libraries.nccl.constants import LAUNCH
-from ops.libraries.nccl.layers import LARGE, Pace
+from ops.libraries.nccl.layers import LARGE
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.variables import Variables
 from ops.measured.rows import Measured, Table
 from ops.measured.run_words import forced
@@ -146,7 +147,7 @@ def _simulated(
         options = replace(options, algorithm=HONOURED[row.algorithm])
     choice = choose(topology, row.collective, row.size, row.ranks, options=options)
     one = choice.chosen
-    launched = LAUNCH * int(table.forced.get("launches", 1))
+    launched = LAUNCH * int(table.forced.get("launches", 0))
     summed = closed_form(topology, choice, pace or pace_of(topology)) if quick else None
     if summed is not None:
         return max(summed, launched), f"{one.algorithm} {one.protocol}"

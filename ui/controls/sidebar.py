@@ -28,7 +28,7 @@ from sim.parameters import Parameter, pairs, parse_spec, written
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
-from ui.controls import compare, folds, whatif
+from ui.controls import calibration, compare, folds, whatif
 from ui.controls.parameter import RefusedError, can_be_read, fresh, refuse, settings
 from ui.plan.examples import EXAMPLES
 from ui.simulate import ahead
@@ -62,9 +62,10 @@ def choose(plan: Plan) -> tuple[Plan, Topology | None]:
         before, (plan, own) = plan, _choose_machine(plan)
         plan, topology = _choose_network(plan, own)
         if not is_on(before, own):
-            plan = replace(plan, placement="", edits="")
+            kept = calibration.same_machine(before, plan)
+            plan = replace(plan, placement="", edits="", calibration=kept)
         plan, topology = _choose_placement(plan, topology)
-        plan, topology = _choose_edits(plan, topology)
+        plan, topology = calibration.choose(*_choose_edits(plan, topology))
         plan = _choose_ranks(plan, topology) if source == "catalogue" else replace(plan, ranks=0)
         if topology.n > 1:
             plan = _choose_load(plan, load_of(plan, topology))
@@ -81,7 +82,8 @@ def choose_machine(plan: Plan) -> tuple[Plan, Topology | None]:
     """The machine alone, for pages that run something else on it; None as in `choose`."""
     change(VisitState, refused=())
     try:
-        return _choose_machine(plan)
+        chosen, topology = _choose_machine(plan)
+        return calibration.choose(replace(chosen, calibration=calibration.same_machine(plan, chosen)), topology)
     except (InputError, StalledError) as error:
         refuse(error)
     except RefusedError:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
 from ops.libraries.nccl.constants import ABLE, NVLS_DEPTH, PROTOCOLS, RCCL_LL, Protocol
-from ops.libraries.nccl.layers import Pace, family_of
+from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.numbers import of_machine
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.protocol_cost import costs, running_channels
 from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
 from ops.libraries.nccl.tuner import Candidate, candidates, nvls_chunk, nvls_ways
@@ -124,9 +126,11 @@ def decision_of(
 
 
 def pace_of(topology: Topology) -> Pace:
-    """That of the machine's family, NCCL's own constants where it has none."""
-    family = family_of(topology)
-    return family.pace if family else Pace()
+    """That of the machine's family, NCCL's own constants where it has none, with what was measured on itself."""
+    family, own = family_of(topology), of_machine(topology)
+    if family:
+        return family.pace
+    return own.on(Pace()) if own else Pace()
 
 
 def work_of(

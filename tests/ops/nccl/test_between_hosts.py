@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ops.libraries.nccl.choice import choose
-from ops.libraries.nccl.layers import Pace
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.protocol_cost import Way, costs, hop
 from ops.libraries.nccl.topology_search import look
 from ops.libraries.nccl.variables import Variables

@@ -11,7 +11,8 @@ from ops import ALGORITHMS
 from ops.libraries.nccl.choice import choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
 from ops.libraries.nccl.constants import ENDS
-from ops.libraries.nccl.layers import HALVES, Pace, family_of, layers, unknown_layer
+from ops.libraries.nccl.layers import HALVES, family_of, layers, unknown_layer
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.protocol_cost import active_channels
 from ops.libraries.nccl.variables import Variables
 from ops.measured.files import joined_as
