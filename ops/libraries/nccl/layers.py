@@ -145,25 +145,24 @@ def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
     A machine is known by its name, a captured one by its GPUs' generation, else by its NVLinks. GPUs in hosts that are
     not known have the latencies of others; abstract machines, whose GPUs stand nowhere, have no layers.
     """
-    unmeasured = unknown_layer("generations")
-    gpus = _gpus_of(topology) or (unmeasured if _stands_in_hosts(topology) else None)
+    gpus = _gpus_of(topology) or (unknown_layer("generations") if _stands_in_hosts(topology) else None)
     if gpus is None:
         return ()
-    if COPIES in topology.assumed:  # nobody measured these GPUs without their peers' memory
-        gpus = replace(gpus, strays=unmeasured.strays)
     if len(np.unique(topology.nodes[list(topology.ranks)])) == 1:
         return (gpus,)
     usual, name = layers()["networks"]["IB"], machine_word(topology)
     network = next((layer for layer in layers()["networks"].values() if name in layer.machines), usual)
     if NETWORK_UNTOLD in topology.assumed or (topology.format and network is usual):
         network = replace(network, strays=unknown_layer("networks").strays or network.strays)
-    if gpus.strays is unmeasured.strays:
+    if gpus is unknown_layer("generations"):
         wider = {half: max(stray, gpus.strays.get(half, stray)) for half, stray in network.strays.items()}
         network = replace(network, strays=wider)
     return gpus, network
 
 
 def _gpus_of(topology: Topology) -> CostLayer | None:
+    if COPIES in topology.assumed:  # nobody measured it without peers' memory
+        return None
     name, generations = machine_word(topology), layers()["generations"]
     by_name = next((layer for layer in generations.values() if name in layer.machines), None)
     if by_name or not topology.format:
