@@ -4,6 +4,7 @@ The rates of NICs are the nominal ones of the instance's page; what NCCL reaches
 """
 
 from sim.machines import NVLINK_NIC, PCIE_NIC, server
+from sim.registry import titled
 from sim.topology.host import AMPERE, BRIDGED, HOPPER, Leaf, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all, numbered
 from sim.units import GBps
@@ -17,6 +18,7 @@ def _eight(nics: int) -> list[Leaf]:
 
 
 @server(AMPERE, NVLINK_NIC, nic=12.5 * GBps)
+@titled("AWS p4d")
 def aws_p4d() -> Server:
     """AWS p4d and p4de: 8 A100 with 12 NVLinks each on NVSwitch, 4 EFA NICs of 100 Gbit/s, one per pair of GPUs.
 
@@ -26,6 +28,7 @@ def aws_p4d() -> Server:
 
 
 @server(HOPPER, NVLINK_NIC)
+@titled("AWS p5")
 def aws_p5() -> Server:
     """AWS p5 and p5en: 8 H100 or H200 with 18 NVLinks each on NVSwitch, 400 Gbit/s of EFA per GPU.
 
@@ -35,6 +38,7 @@ def aws_p5() -> Server:
 
 
 @server(HOPPER, NVLINK_NIC, nic=25 * GBps)
+@titled("GCP A3 High")
 def gcp_a3_high() -> Server:
     """Google Cloud A3 High: 8 H100 on NVSwitch, 4 NICs of 200 Gbit/s with TCP in hardware (GPUDirect-TCPX).
 
@@ -44,6 +48,7 @@ def gcp_a3_high() -> Server:
 
 
 @server(HOPPER, NVLINK_NIC, nic=25 * GBps)
+@titled("GCP A3 Mega")
 def gcp_a3_mega() -> Server:
     """Google Cloud A3 Mega: 8 H100 on NVSwitch, 8 NICs of 200 Gbit/s (GPUDirect-TCPXO).
 
@@ -53,6 +58,7 @@ def gcp_a3_mega() -> Server:
 
 
 @server(HOPPER, NVLINK_NIC)
+@titled("GCP A3 Ultra")
 def gcp_a3_ultra() -> Server:
     """Google Cloud A3 Ultra: 8 H200 on NVSwitch, 8 NICs of 400 Gbit/s with RoCE.
 
@@ -62,6 +68,7 @@ def gcp_a3_ultra() -> Server:
 
 
 @server(HOPPER, NVLINK_NIC, nic=25 * GBps)
+@titled("4 H100")
 def h100_quad() -> Server:
     """4 H100 with 6 NVLinks between each pair and no switch, two on each socket; a NIC of 200 Gbit/s per GPU.
 
@@ -73,6 +80,7 @@ def h100_quad() -> Server:
 
 
 @server(BRIDGED, NVLINK_NIC)
+@titled("8 A40 in pairs")
 def a40_pairs() -> Server:
     """8 A40 or RTX A6000 with an NVLink bridge on each of four pairs, two pairs on a socket; one NIC.
 
@@ -84,6 +92,7 @@ def a40_pairs() -> Server:
 
 
 @server(AMPERE, PCIE_NIC, hosts=2, nic=12.5 * GBps)
+@titled("GeForce hosts with RDMA")
 def geforce_rdma() -> Server:
     """Hosts with one GeForce RTX 3090 or the like on PCIe gen4 and one NIC of 100 Gbit/s, joined by RDMA."""
     return Server([gpu(0, Place(domain=0)), nic(0, Place(domain=0, upper=1))])

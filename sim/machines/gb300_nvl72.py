@@ -5,12 +5,14 @@ from typing import Annotated
 from sim.machines import machine
 from sim.machines.racks import C2C, Cables, racked
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Topology
 from sim.topology.host import BLACKWELL
 from sim.units import Bandwidth, GBps, Time
 
 
 @machine
+@titled("GB300 NVL72")
 def gb300_nvl72(
     *,
     trays: Annotated[int, Bounds(1, 18)] = 18,

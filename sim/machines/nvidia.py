@@ -4,6 +4,7 @@ Several `hosts` are joined by their NICs, NIC k of each on rail k.
 """
 
 from sim.machines import server
+from sim.registry import titled
 from sim.topology.host import AMPERE, BLACKWELL, HOPPER, VOLTA, Leaf, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all, numbered
 from sim.units import GBps
@@ -17,6 +18,7 @@ tests/test_topologies.py."""
 
 
 @server(VOLTA, sys=6 * GBps)
+@titled("DGX-1V")
 def dgx1v() -> Server:
     """DGX-1 with 8 V100 in a hybrid cube mesh, 2 sockets, 4 PCIe switches with 2 GPUs and 1 EDR NIC each.
 
@@ -29,6 +31,7 @@ def dgx1v() -> Server:
 
 
 @server(AMPERE)
+@titled("DGX A100")
 def dgx_a100() -> Server:
     """DGX A100: 8 A100 with 12 NVLinks each on NVSwitch; 4 PCIe switches with 2 GPUs and 2 HDR NICs each.
 
@@ -43,6 +46,7 @@ def dgx_a100() -> Server:
 
 
 @server(HOPPER)
+@titled("DGX H100")
 def dgx_h100() -> Server:
     """DGX H100: 8 H100 with 18 NVLinks each on NVSwitch; every GPU shares PCIe switches with one NDR NIC.
 
@@ -54,6 +58,7 @@ def dgx_h100() -> Server:
 
 
 @server(VOLTA)
+@titled("DGX-2")
 def dgx2() -> Server:
     """DGX-2: 16 V100 with 6 NVLinks each on NVSwitch; 2 sockets, 8 PCIe switches with 2 GPUs and 1 EDR NIC each.
 
@@ -66,6 +71,7 @@ def dgx2() -> Server:
 
 
 @server(HOPPER)
+@titled("DGX H200")
 def dgx_h200() -> Server:
     """DGX H200: links and places of a DGX H100; its GPUs differ in their memory only.
 
@@ -75,6 +81,7 @@ def dgx_h200() -> Server:
 
 
 @server(BLACKWELL)
+@titled("DGX B200")
 def dgx_b200() -> Server:
     """DGX or HGX B200: 8 B200 with 18 NVLinks of the fifth generation on NVSwitch, one NDR NIC per GPU.
 

@@ -4,6 +4,7 @@ from typing import Annotated, NamedTuple
 
 from sim.machines import machine
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Device, Link, Topology, both_ways
 from sim.topology.host import BLACKWELL
 from sim.units import Bandwidth, GBps, Time
@@ -13,6 +14,7 @@ C2C = 360 * GBps
 
 
 @machine
+@titled("GB200 NVL72")
 def gb200_nvl72(
     *,
     trays: Annotated[int, Bounds(1, 18)] = 18,

@@ -20,6 +20,7 @@ from ui.plan.examples import EXAMPLES
 from ui.plan.picture import STALLED
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
+from ui.simulate.story import WORD
 from ui.state import callback, change, state
 from ui.text import catalogue, plain, spoken, tell
 from ui.workers import tasks
@@ -49,7 +50,9 @@ def menu() -> None:
 def _open(name: str) -> None:
     example = EXAMPLES[name]
     change(SimulateState, question=name)
-    if example.words:
+    if example.story:
+        visit({"page": "stage", WORD: name})
+    elif example.words:
         visit(example.words)
     else:
         restore(example.plan, Beginning(view=example.view))

@@ -1,4 +1,4 @@
-"""The sidebar: what runs, on which machine, with how much; every choice ends up as a word of the plan."""
+"""The settings: what runs, on which machine, with how much; every choice ends up as a word of the plan."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ from ui.simulate.machines import able_on, format_of, is_on, machine_of, plain_ma
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import change, state
-from ui.text import plain, summary, tell
+from ui.text import plain, summary, tell, titled
 from ui.visit import VisitState
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
@@ -49,30 +49,59 @@ OWN = ""
 
 def choose(plan: Plan) -> tuple[Plan, Topology | None]:
     """Draw all of it: returns the chosen plan and its machine, or None where a message already says why not."""
-    source = _source("page.work.from", ("catalogue", "file"), "file" if plan.schedule else "catalogue")
+    run, machine, faults, own_settings = (st.container() for _ in range(4))
     try:
-        if source == "catalogue":
-            plan = _choose_algorithm(replace(plan, schedule=""))
-        else:
-            plan = _choose_schedule(plan)
-            if plan.is_kept:
-                return plan, machine_of(plan)
-        before, (plan, own) = plan, _choose_machine(plan)
-        plan, topology = _choose_network(plan, own)
-        if not is_on(before, own):
-            plan = replace(plan, placement="", edits="")
-        plan, topology = _choose_placement(plan, topology)
-        plan, topology = _choose_edits(plan, topology)
-        plan = _choose_ranks(plan, topology) if source == "catalogue" else replace(plan, ranks=0)
+        with _group("run", run):
+            source = _source("page.work.from", ("catalogue", "file"), "file" if plan.schedule else "catalogue")
+            plan = _choose_algorithm(replace(plan, schedule="")) if source == "catalogue" else _choose_schedule(plan)
+        if plan.is_kept:
+            return plan, machine_of(plan)
+        if not plan.schedule:
+            with own_settings:
+                plan = _choose_settings(plan, _parameters(plan.algorithm), plan.algorithm)
+        with _group("machine", machine):
+            plan, topology = _choose_whole_machine(plan)
+            plan = _choose_ranks(plan, topology) if source == "catalogue" else replace(plan, ranks=0)
         if topology.n > 1:
-            plan = _choose_load(plan, load_of(plan, topology))
-            plan = compare.choose(replace(plan, fault=whatif.choose(plan, topology)))
+            with run:
+                plan = _choose_load(plan, load_of(plan, topology))
+            with _group("faults", faults):
+                plan = replace(plan, fault=whatif.choose(plan, topology))
+            plan = compare.choose(plan)
     except (InputError, StalledError) as error:
         refuse(error)
         return plan, None
     except RefusedError:
         return plan, None
     return plan, topology
+
+
+@contextmanager
+def _group(name: str, place: DeltaGenerator) -> Iterator[None]:
+    """Draw settings under their heading."""
+    with place:
+        _head(name)
+        yield
+
+
+def _head(name: str) -> None:
+    st.markdown(f"**{tell(f'settings.{name}')}**")
+
+
+def _parameters(algorithm: str) -> Mapping[str, Parameter]:
+    """What an algorithm, or a library that takes one, can be told."""
+    library = library_of(algorithm)
+    return options_of(library) if library else ALGORITHMS[algorithm].params
+
+
+def _choose_whole_machine(plan: Plan) -> tuple[Plan, Topology]:
+    """The machine with its network, the GPUs that take part, and what is changed on it."""
+    before, (plan, own) = plan, _choose_machine(plan)
+    plan, topology = _choose_network(plan, own)
+    if not is_on(before, own):
+        plan = replace(plan, placement="", edits="")
+    plan, topology = _choose_placement(plan, topology)
+    return _choose_edits(plan, topology)
 
 
 def choose_machine(plan: Plan) -> tuple[Plan, Topology | None]:
@@ -127,6 +156,7 @@ def _choose_algorithm(plan: Plan) -> Plan:
         tell("page.collective"),
         names,
         index=names.index(collective),
+        format_func=lambda name: titled("collective", name),
         help=summary(collective, COLLECTIVES[collective].summary),
         key=fresh("collective"),
     )
@@ -137,15 +167,20 @@ def _choose_algorithm(plan: Plan) -> Plan:
         own = {key: as_nccl_writes(word) for key, word in assignments(plan.settings, plan.algorithm).items()}
         plan = replace(plan, settings=written(own))
     if library:
-        choice = f"{library}.{collective}"
-        return _choose_settings(replace(plan, algorithm=choice), options_of(library), choice)
+        return replace(plan, algorithm=f"{library}.{collective}")
     fitting = able_on([plan], (a for a in ALGORITHMS if a.startswith(f"{collective}.")))
     algorithms = [a.partition(".")[2] for a in fitting]
     at = algorithms.index(likely(collective, name, fitting).partition(".")[2])
-    chosen = st.selectbox(tell("page.algorithm"), algorithms, index=at, key=fresh(f"of_{collective}"))
+    chosen = st.selectbox(
+        tell("page.algorithm"),
+        algorithms,
+        index=at,
+        format_func=lambda name: titled("algorithm", f"{collective}.{name}"),
+        key=fresh(f"of_{collective}"),
+    )
     entry = ALGORITHMS[f"{collective}.{chosen}"]
     st.caption(summary(entry.name, entry.summary))
-    return _choose_settings(replace(plan, algorithm=entry.name), entry.params, entry.name)
+    return replace(plan, algorithm=entry.name)
 
 
 @cache
@@ -168,7 +203,7 @@ def _choose_library(now: str) -> str:
         tell("page.library"),
         names,
         index=names.index(now),
-        format_func=lambda name: name or tell("page.library.none"),
+        format_func=lambda name: LIBRARIES.title(name) if name else tell("page.library.none"),
         help=tell("page.library.help"),
         key=fresh("library"),
     )
@@ -197,10 +232,9 @@ def _choose_schedule(plan: Plan) -> Plan:
 
 
 def _choose_settings(plan: Plan, parameters: Mapping[str, Parameter], owner: str) -> Plan:
-    if not parameters:
-        return replace(plan, settings=settings(parameters, plan.settings, owner))
-    with st.expander(tell("page.parameters"), expanded=True):
-        return replace(plan, settings=settings(parameters, plan.settings, owner))
+    if parameters:
+        _head("algorithm")
+    return replace(plan, settings=settings(parameters, plan.settings, owner))
 
 
 @contextmanager
@@ -324,6 +358,7 @@ def _choose_model(plan: Plan) -> Plan:
         tell("page.machine"),
         names,
         index=names.index(name) if name in names else 0,
+        format_func=lambda name: titled("machine", name),
         help=summary(name, MACHINES.summary(name)),
         key=fresh("machine"),
     )
