@@ -1,6 +1,6 @@
 // One run as a person sees it: its sentence, its pictures, and a card about what was chosen in them.
 
-import { ramp, theme } from "../paint/ink.js";
+import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
 import { Card, write } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
@@ -8,13 +8,14 @@ import { choicesOf, found, offerChoices } from "../hands/choices.js";
 import { Beside } from "./beside.js";
 import { make } from "../player/elements.js";
 import { explain } from "./explain.js";
-import { elementsOf, keepRoom, roomFor } from "./frame.js";
+import { elementsOf, keepRoom, roomOf } from "./frame.js";
 import { handle } from "./handling.js";
+import { legendOf } from "./legend.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
 import { Preview, entitled } from "./preview.js";
-import { said } from "./sentence.js";
+import { instantOf, said } from "./sentence.js";
 import { Why } from "./why.js";
 
 export class Pane {
@@ -33,6 +34,7 @@ export class Pane {
   #sentence = "";
   #picture = null;
   #pictures = null;
+  #paintLegend = () => {};
   #pinned = null;
   #pointer = [0, 0];
   #preview;
@@ -40,6 +42,7 @@ export class Pane {
   #t = 0;
   #text = {};
   #timeline = null;
+  #told = 0; // pixels of its sentences
   #why;
 
   // `host` can `seek(t)`, `pause()` and `draw()` all anew; its `whatIf` answers where it has `offers` to ask what if.
@@ -221,10 +224,7 @@ export class Pane {
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
     legend.replaceChildren();
-    const scale = make("span", "rs-ramp", legend);
-    scale.style.background = ramp();
-    scale.before(`${say("load")}: ${say("idle")} `);
-    scale.after(` ${say("full_load")}`);
+    this.#paintLegend = legendOf(legend, say);
     const look = make("label", "rs-look", legend);
     look.textContent = `${say("look")} `;
     this.#lookAt = make("select", "rs-pick", look);
@@ -260,6 +260,7 @@ export class Pane {
   seat(view, { below, told }) {
     if (!this.#timeline) return;
     keepRoom(this.#elements, { below, told });
+    this.#told = told;
     this.show(view);
     this.#beside.seat(this.#timeline, this.#pictures.shown(view));
   }
@@ -272,7 +273,7 @@ export class Pane {
     if (!this.#timeline || !root.clientWidth) return;
     const side = this.#beside.measure();
     const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
-    const picture = roomFor(canvas, { several, full, under });
+    const picture = roomOf(canvas, this.#picture, { several, full, under, told: this.#told });
     this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
   }
 
@@ -281,8 +282,10 @@ export class Pane {
     if (!this.#room) return;
     const { colours, side, picture, whole } = this.#room;
     this.#why.settle(side.isBelow);
-    const surface = new Surface(this.#elements.canvas, colours);
-    this.#picture.layout(surface, { ...picture, span, window, order: this.#links.order });
+    this.#paintLegend(colours);
+    this.#elements.head.classList.toggle("rs-inside", picture.isInside);
+    const room = { ...picture, span, window, order: this.#links.order };
+    this.#picture.layout(new Surface(this.#elements.canvas, colours), room);
     this.#laid = this.#picture;
     if (this.#isFresh) return;
     this.#beside.layout(colours, side);
@@ -293,11 +296,9 @@ export class Pane {
     if (this.#laid !== this.#picture) return; // where there was no room for it yet
     const [timeline, { root, canvas, slotsCanvas }] = [this.#timeline, this.#elements];
     this.#t = Math.max(0, Math.min(timeline.time, t));
-    const lights = this.#why.lit ?? (lit ? timeline.critical() : null);
     if (this.#morph?.isOver) this.#morph = null;
-    const passing = this.#morph?.state(theme(root));
-    this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights, ...passing });
-    this.#tell();
+    const look = { focus: this.#hovered ?? this.#pinned, lit: this.#why.lit ?? (lit ? timeline.critical() : null) };
+    this.#picture.paint(this.#t, { ...look, told: this.#tell(), ...this.#morph?.state(theme(root)) });
     const sentence = this.#sentence;
     if (canvas.getAttribute("aria-label") !== sentence) {
       canvas.setAttribute("aria-label", sentence);
@@ -322,13 +323,14 @@ export class Pane {
     this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
   }
 
-  // What happens now, and below it the same in the words of the field.
+  // What happens now, and below it the same in the words of the field; returns the words for the picture's middle.
   #tell() {
     const { caption, field } = this.#elements;
     this.#sentence = this.#timeline.caption(this.#t);
     const { plain, exact } = said(this.#timeline, this.#text, this.#t);
     if (caption.textContent !== plain) caption.textContent = plain;
     if (field.textContent !== exact) field.textContent = exact;
+    return { ...instantOf(this.#timeline, this.#text, this.#t), ...(this.#room?.picture.isInside && { exact, plain }) };
   }
 
   #hover(event, focus) {

@@ -3,7 +3,7 @@
 Several `hosts` are joined by their NICs, NIC k of each on rail k.
 """
 
-from sim.machines import server
+from sim.machines import called, server
 from sim.registry import titled
 from sim.topology.host import AMPERE, BLACKWELL, HOPPER, VOLTA, Leaf, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all, numbered
@@ -17,6 +17,7 @@ CUBE_MESH = {
 tests/test_topologies.py."""
 
 
+@called("dgx-1", "v100")
 @server(VOLTA, sys=6 * GBps)
 @titled("DGX-1V")
 def dgx1v() -> Server:
@@ -30,6 +31,7 @@ def dgx1v() -> Server:
     return Server(leaves, numbered(CUBE_MESH))
 
 
+@called("a100", "hgx-a100", "ND A100 v4", "NDv4", "Standard_ND96asr_v4", "Standard_ND96amsr_A100_v4")
 @server(AMPERE)
 @titled("DGX A100")
 def dgx_a100() -> Server:
@@ -45,6 +47,7 @@ def dgx_a100() -> Server:
     return Server(leaves, all_to_all(8, 12))
 
 
+@called("h100", "hgx-h100", "ND H100 v5", "NDv5", "Standard_ND96isr_H100_v5")
 @server(HOPPER)
 @titled("DGX H100")
 def dgx_h100() -> Server:
@@ -70,6 +73,7 @@ def dgx2() -> Server:
     return Server(leaves, all_to_all(16, 6))
 
 
+@called("h200", "hgx-h200", "ND H200 v5", "Standard_ND96isr_H200_v5")
 @server(HOPPER)
 @titled("DGX H200")
 def dgx_h200() -> Server:
@@ -80,6 +84,7 @@ def dgx_h200() -> Server:
     return Server(_eight_apart(), all_to_all(8, 18))
 
 
+@called("b200", "hgx-b200")
 @server(BLACKWELL)
 @titled("DGX B200")
 def dgx_b200() -> Server:

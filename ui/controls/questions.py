@@ -116,3 +116,20 @@ def _words(runs: Sequence[Run]) -> dict[str, str]:
         "messages": str(picture.messages),
         "embed": f"?{urlencode(to_link(plan) | {'embed': 'true'} | language)}",
     }
+
+
+def examples() -> None:
+    """Examples. Choosing one forgets what the widgets hold, this one's own choice too."""
+    chosen = st.selectbox(
+        tell("page.examples"),
+        [name for name, example in EXAMPLES.items() if not example.asks],
+        index=None,
+        format_func=lambda name: tell(f"example.{name}"),
+        placeholder=tell("page.examples"),
+        label_visibility="collapsed",
+        width=240,
+        key=fresh("examples"),
+    )
+    if chosen:
+        restore(EXAMPLES[chosen].plan)
+        st.rerun()

@@ -12,7 +12,7 @@ from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.formats import SCHEDULE_FORMATS
 from ops.libraries import LIBRARIES
-from ops.libraries.nccl.choice import as_nccl_writes
+from ops.libraries.nccl.variables import as_parameters
 from ops.plan import Plan
 from ops.plan.examples import example_captures, example_schedules
 from ops.plan.library_choice import collective_of, library_of, options_of
@@ -28,9 +28,8 @@ from sim.parameters import Parameter, parse_spec, written
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
-from ui.controls import compare, folds, whatif
-from ui.controls.parameter import RefusedError, can_be_read, fresh, refuse, settings
-from ui.plan.examples import EXAMPLES
+from ui.controls import calibration, compare, folds, whatif
+from ui.controls.parameter import RefusedError, can_be_read, fresh, head, refuse, settings, settings_of
 from ui.simulate import ahead
 from ui.simulate.load import SIZES, load_of, sizes
 from ui.simulate.machines import able_on, format_of, is_on, machine_of, plain_machine
@@ -58,7 +57,8 @@ def choose(plan: Plan) -> tuple[Plan, Topology | None]:
             return plan, machine_of(plan)
         if not plan.schedule:
             with own_settings:
-                plan = _choose_settings(plan, _parameters(plan.algorithm), plan.algorithm)
+                words = settings_of(_parameters(plan.algorithm), plan.settings, plan.algorithm)
+                plan = replace(plan, settings=words)
         with _group("machine", machine):
             plan, topology = _choose_whole_machine(plan)
             plan = _choose_ranks(plan, topology) if source == "catalogue" else replace(plan, ranks=0)
@@ -78,14 +78,9 @@ def choose(plan: Plan) -> tuple[Plan, Topology | None]:
 
 @contextmanager
 def _group(name: str, place: DeltaGenerator) -> Iterator[None]:
-    """Draw settings under their heading."""
     with place:
-        _head(name)
+        head(name)
         yield
-
-
-def _head(name: str) -> None:
-    st.markdown(f"**{tell(f'settings.{name}')}**")
 
 
 def _parameters(algorithm: str) -> Mapping[str, Parameter]:
@@ -99,38 +94,23 @@ def _choose_whole_machine(plan: Plan) -> tuple[Plan, Topology]:
     before, (plan, own) = plan, _choose_machine(plan)
     plan, topology = _choose_network(plan, own)
     if not is_on(before, own):
-        plan = replace(plan, placement="", edits="")
+        kept = calibration.same_machine(before, plan)
+        plan = replace(plan, placement="", edits="", calibration=kept)
     plan, topology = _choose_placement(plan, topology)
-    return _choose_edits(plan, topology)
+    return calibration.choose(*_choose_edits(plan, topology))
 
 
 def choose_machine(plan: Plan) -> tuple[Plan, Topology | None]:
     """The machine alone, for pages that run something else on it; None as in `choose`."""
     change(VisitState, refused=())
     try:
-        return _choose_machine(plan)
+        chosen, topology = _choose_machine(plan)
+        return calibration.choose(replace(chosen, calibration=calibration.same_machine(plan, chosen)), topology)
     except (InputError, StalledError) as error:
         refuse(error)
     except RefusedError:
         pass
     return plan, None
-
-
-def examples() -> None:
-    """Examples. Choosing one forgets what the widgets hold, this one's own choice too."""
-    chosen = st.selectbox(
-        tell("page.examples"),
-        [name for name, example in EXAMPLES.items() if not example.asks],
-        index=None,
-        format_func=lambda name: tell(f"example.{name}"),
-        placeholder=tell("page.examples"),
-        label_visibility="collapsed",
-        width=240,
-        key=fresh("examples"),
-    )
-    if chosen:
-        restore(EXAMPLES[chosen].plan)
-        st.rerun()
 
 
 def _source(label: str, sources: tuple[str, ...], now: str) -> str:
@@ -164,8 +144,7 @@ def _choose_algorithm(plan: Plan) -> Plan:
     if library != before:
         plan = replace(plan, settings="")
     if library == "nccl":
-        own = {key: as_nccl_writes(word) for key, word in assignments(plan.settings, plan.algorithm).items()}
-        plan = replace(plan, settings=written(own))
+        plan = replace(plan, settings=written(as_parameters(assignments(plan.settings, plan.algorithm))))
     if library:
         return replace(plan, algorithm=f"{library}.{collective}")
     fitting = able_on([plan], (a for a in ALGORITHMS if a.startswith(f"{collective}.")))
@@ -226,15 +205,9 @@ def _choose_schedule(plan: Plan) -> Plan:
             return plan
         reader = SCHEDULE_FORMATS[read(reading.schedule_format, text, tell("page.schedule.name"))]
         st.caption(tell("page.recognised", format=reader.title))
-        plan = _choose_settings(plan, reader.options, reader.name)
+        plan = replace(plan, settings=settings_of(reader.options, plan.settings, reader.name))
         read(tasks.load, plan)
     return plan
-
-
-def _choose_settings(plan: Plan, parameters: Mapping[str, Parameter], owner: str) -> Plan:
-    if parameters:
-        _head("algorithm")
-    return replace(plan, settings=settings(parameters, plan.settings, owner))
 
 
 @contextmanager

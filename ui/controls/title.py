@@ -20,7 +20,7 @@ from sim.machines import MACHINES
 from sim.topology import Topology
 from ui.controls import questions
 from ui.controls.parameter import fresh
-from ui.controls.sidebar import examples, likely, offered
+from ui.controls.sidebar import likely, offered
 from ui.simulate.load import sizes
 from ui.simulate.machines import able_on
 from ui.simulate.past import restore, undo
@@ -34,7 +34,7 @@ EDITED = " ✎"
 LETTER, AROUND, WIDEST = 8.5, 30, 380
 """Pixels that a letter of the title takes, that a word has around it, and that it takes at most."""
 ANOTHER: dict[str, Any] = {
-    **dict.fromkeys(("capture", "rates", "network", "placement", "edits", "fault"), ""),
+    **dict.fromkeys(("capture", "rates", "network", "placement", "edits", "calibration", "fault"), ""),
     **dict.fromkeys(("ranks", "root"), 0),
 }
 """What is left of a plan on another machine."""
@@ -72,7 +72,7 @@ def without_a_run(plan: Plan, topology: Topology) -> None:
     """Draw the title of a plan on a machine of one rank, which runs nothing, and what leads to another one."""
     with actions():
         questions.menu()
-        examples()
+        questions.examples()
     with line(plan, topology.name):
         undo()
     st.warning(tell("page.nothing", machine=plain(topology.name)), icon=":material/error:")

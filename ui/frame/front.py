@@ -11,6 +11,7 @@ from ui.frame import dropped
 from ui.navigation import first, forget, leave
 from ui.page_script import SCRIPTS, page_script
 from ui.pages import PAGES
+from ui.share import saving
 from ui.state import become, callback, put, state, value
 from ui.text import language_names, plain, retold, say, spoken, tell
 from ui.visit import VisitState
@@ -53,6 +54,7 @@ def _draw() -> None:
         logging.getLogger(__name__).exception("page %s", name)
         st.error(plain(retold(fault)), icon=":material/error:")
     if not st.context.is_embedded:
+        saving.deliver()
         with st.sidebar:
             _display()
 
