@@ -1,30 +1,22 @@
-// Buttons and fields that move through time and between views; what they do is the player's.
+// The transport: a row to move through time in, and a menu of what is needed seldom. What they do is the player's.
 
 import { seconds } from "../trace/words.js";
 import { SPEEDS } from "./clock.js";
 import { entitle, icon, make } from "./elements.js";
-import { labelOf, registered } from "./registry.js";
+import { Menu } from "./menu.js";
+import { labelOf, refusals, registered } from "./registry.js";
+import { Ruler } from "./scrubber.js";
 
-const FINE = 1e6;
-const TRANSPORT = ["first", "back", "play", "forward", "last"];
+const TRANSPORT = ["back", "play", "forward"];
 
 export class Controls {
   #buttons = {};
   #clock;
-  #ghost;
-  #help;
-  #helpButton;
-  #litButton;
-  #pace;
-  #scale;
-  #scrub;
+  #menu;
+  #ruler;
   #space = "";
   #speed;
-  #stepBox;
-  #stepOf;
-  #stepWord;
-  #views = new Map();
-  #viewGroup;
+  #view;
 
   // `act` has a function for whatever a person may want: see `Player`.
   constructor(act) {
@@ -32,34 +24,15 @@ export class Controls {
     this.root.className = "rs-controls";
     const bar = make("div", "rs-bar rs-transport", this.root);
     for (const name of TRANSPORT) this.#makeButton(name, bar, act[name]);
-    const ruler = make("span", "rs-ruler", bar);
-    this.#ghost = make("i", "rs-ghost", ruler, { hidden: "" });
-    this.#scrub = make("input", "rs-scrub", ruler, { type: "range", min: "0", max: String(FINE), step: "1" });
-    this.#scrub.addEventListener("input", () => act.scrub(Number(this.#scrub.value) / FINE));
-    this.#scrub.addEventListener("change", () => act.tell());
+    this.#ruler = new Ruler(bar, act);
     this.#clock = make("span", "rs-clock", bar);
-    this.#scale = make("span", "rs-clock rs-scale", bar);
-    const views = make("div", "rs-bar rs-views", this.root);
-    this.#makeViews(views, act);
-    this.#makePace(make("div", "rs-right", views), act);
-    this.#help = make("p", "rs-keys", this.root, { hidden: "" });
-  }
-
-  #makePace(bar, act) {
-    const jump = make("label", "rs-jump", bar);
-    this.#stepWord = make("span", "", jump);
-    this.#stepBox = make("input", "rs-step", jump, { type: "number", min: "0", inputmode: "numeric" });
-    this.#stepBox.addEventListener("change", () => act.jump(Number(this.#stepBox.value)));
-    this.#stepOf = make("span", "", jump);
-    this.#pace = make("button", "rs-button rs-pace", bar, { type: "button" });
-    this.#pace.addEventListener("click", act.pace);
     this.#speed = make("select", "rs-speed", bar);
-    for (const speed of SPEEDS) make("option", "", this.#speed, { value: String(speed) }).textContent = `${speed}×`;
+    for (const speed of SPEEDS) make("option", "", this.#speed, { value: String(speed) });
     this.#speed.addEventListener("change", () => act.speed(Number(this.#speed.value)));
-    this.#helpButton = make("button", "rs-button rs-help", bar, { type: "button", "aria-expanded": "false" });
-    this.#helpButton.textContent = "?";
-    this.#helpButton.addEventListener("click", () => this.toggleHelp());
-    this.#makeButton("full", bar, act.full);
+    this.#view = make("select", "rs-view", bar);
+    for (const { name } of registered()) make("option", "", this.#view, { value: name });
+    this.#view.addEventListener("change", () => act.view(this.#view.value));
+    this.#menu = new Menu(bar, this.root, act);
   }
 
   #makeButton(name, bar, act) {
@@ -69,53 +42,37 @@ export class Controls {
     this.#buttons[name] = button;
   }
 
-  #makeViews(bar, act) {
-    this.#viewGroup = make("div", "rs-tabs", bar, { role: "group" });
-    for (const view of registered()) {
-      const button = make("button", "rs-tab", this.#viewGroup, { type: "button" });
-      button.addEventListener("click", () => act.view(view.name));
-      this.#views.set(view, button);
-    }
-    this.#litButton = make("button", "rs-tab rs-lit", bar, { type: "button", "aria-pressed": "false" });
-    this.#litButton.addEventListener("click", act.light);
-  }
-
   // Write every word in the language of `text`.
   label(text) {
     const say = (name) => text[`player.${name}`];
-    for (const name of [...TRANSPORT, "full"]) entitle(this.#buttons[name], say(name));
+    for (const name of TRANSPORT) entitle(this.#buttons[name], say(name));
     this.#space = say("space");
-    this.#stepWord.textContent = say("step");
-    this.#scrub.setAttribute("aria-label", say("scrub"));
+    this.#ruler.label(say("scrub"));
     entitle(this.#speed, say("speed"));
-    this.#helpButton.setAttribute("aria-label", say("help"));
-    this.#help.textContent = say("keys");
-    this.#viewGroup.setAttribute("aria-label", say("view"));
-    for (const [view, button] of this.#views) button.textContent = labelOf(view, text);
-    this.#litButton.textContent = say("critical");
-    this.#litButton.title = say("critical.help");
+    entitle(this.#view, say("view"));
+    for (const [k, view] of registered().entries()) this.#view.options[k].textContent = labelOf(view, text);
+    this.#menu.label(text);
   }
 
-  // Other runs: how many steps there are, and for every view why none of them can be shown so, or "".
-  offer(steps, of, refusals, word) {
-    this.#stepWord.textContent = word;
-    this.#stepBox.max = String(steps);
-    this.#stepOf.textContent = `${of} ${steps}`;
-    for (const [view, button] of this.#views) {
-      button.disabled = Boolean(refusals[view.name]);
-      button.title = refusals[view.name];
+  // Other runs on a clock: views that none of them can be shown in say why; of several runs no steps are one.
+  offer(clock, timelines, text) {
+    const reasons = refusals(timelines, text);
+    for (const option of this.#view.options) {
+      option.disabled = Boolean(reasons[option.value]);
+      option.title = reasons[option.value];
     }
+    const isOne = timelines.length === 1;
+    this.#ruler.offer(clock, isOne ? timelines[0].steps.phases : []);
+    this.#menu.offer(clock.steps, text["player.of"], text[isOne ? "player.step" : "player.moment"]);
   }
 
-  // What changes seldom: the view, lit or not, playing or not, and the pace in words.
-  choose({ view, lit, speed, even, pace, scale }) {
-    for (const [{ name }, button] of this.#views) button.setAttribute("aria-pressed", String(name === view));
-    this.#litButton.setAttribute("aria-pressed", String(lit));
+  // What changes seldom: the view, lit or not, and the pace: how fast time passes at each speed, in words.
+  choose({ view, lit, speed, even, pace, scales }) {
+    this.#view.value = view;
+    for (const [k, option] of [...this.#speed.options].entries())
+      if (option.textContent !== scales[k]) option.textContent = scales[k];
     this.#speed.value = String(speed);
-    this.#pace.setAttribute("aria-pressed", String(!even));
-    this.#pace.textContent = pace;
-    this.#pace.title = scale || pace;
-    this.#scale.textContent = scale;
+    this.#menu.choose({ lit, even, pace });
   }
 
   // The button that plays or pauses.
@@ -130,31 +87,25 @@ export class Controls {
 
   // Mark a share of the run's time, the end of it where it is later; nothing without one.
   mark(share) {
-    this.#ghost.hidden = share === null;
-    this.#ghost.classList.toggle("rs-later", share > 1);
-    this.#ghost.style.setProperty("--rs-share", String(Math.min(1, share ?? 0)));
+    this.#ruler.mark(share);
   }
 
   // What changes with every frame.
   show({ t, time, step }, caption) {
     const told = `${seconds(t)} / ${seconds(time)}`;
     if (this.#clock.textContent !== told) this.#clock.textContent = told;
-    const box = this.#stepBox;
-    if (box.value !== String(step) && this.root.getRootNode().activeElement !== box) box.value = String(step);
-    const place = String(Math.round((time > 0 ? t / time : 0) * FINE));
-    if (this.#scrub.value !== place) this.#scrub.value = place;
-    this.#scrub.setAttribute("aria-valuetext", `${seconds(t)}: ${caption}`);
+    this.#menu.show(step);
+    this.#ruler.show(time > 0 ? t / time : 0, `${seconds(t)}: ${caption}`);
   }
 
-  toggleHelp(shown = this.#help.hidden) {
-    this.#help.hidden = !shown;
-    this.#helpButton.setAttribute("aria-expanded", String(shown));
+  toggleHelp(shown) {
+    this.#menu.toggle(shown);
   }
 
   // Whether a key pressed in an element is that element's own.
   keeps(element, key) {
     if (element.tagName === "SELECT") return true;
-    if (element.tagName === "INPUT") return element !== this.#scrub;
+    if (element.tagName === "INPUT") return !this.#ruler.is(element);
     return element.tagName === "BUTTON" && [" ", "Enter"].includes(key) && element !== this.#buttons.play;
   }
 }

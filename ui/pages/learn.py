@@ -26,7 +26,7 @@ SHOWN = 40
 """Characters of a parameter that is shown."""
 
 
-@page(order=40)
+@page(order=40, opens_settings=True)
 def learn() -> None:
     """Draw the page once."""
     lessons = sorted(LESSONS.values(), key=lambda lesson: lesson.order)
