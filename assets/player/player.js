@@ -2,7 +2,7 @@
 
 import { about, fill } from "../trace/words.js";
 import { Clock, SPEEDS } from "./clock.js";
-import { Controls } from "./controls.js";
+import { Controls } from "../transport/controls.js";
 import { follow, make } from "./elements.js";
 import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";

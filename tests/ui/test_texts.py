@@ -29,7 +29,7 @@ from ui.share.offer import WORDS as EMBEDDED
 from ui.story import CHAPTERS
 from ui.text import ERROR, catalogue, languages, things, written
 
-TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.")
+TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.", "train.download.")
 """Texts of the Train page that its own tests look after."""
 OWN = ("summary.", "offer.", "use.", "task.", "name.")
 """Texts whose English stands in the thing itself."""
