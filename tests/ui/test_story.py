@@ -13,7 +13,7 @@ from tests.ui.visited import change_state, state_of
 from ui.plan.picture import carried_out
 from ui.player.payload import unpack
 from ui.simulate.state import SimulateState
-from ui.story import CHAPTERS, Chapter, Stretch
+from ui.story import CHAPTERS, Chapter, Passage
 from ui.story.state import StoryState
 from ui.story.telling import gradients, story
 from ui.text import languages, say, written
@@ -69,7 +69,7 @@ def test_every_stretch_has_few_words_in_every_language(language):
 
 
 def test_another_chapter_is_another_entry():
-    eight = Chapter("eight", Plan(machine="switch:ranks=8", size="8MiB"), (Stretch(0, 14),))
+    eight = Chapter("eight", Plan(machine="switch:ranks=8", size="8MiB"), (Passage(0, 14),))
     told = story("en", (*CHAPTERS, eight))
     assert len(told["runs"]) == len(TOLD["en"]["runs"]) + 1
     assert told["chapters"][-1]["stretches"][0]["text"] == "1"  # what has no words is told by its id

@@ -28,7 +28,7 @@ from ui.server.health import health
 from ui.story import CHAPTERS
 from ui.text import ERROR, catalogue, languages, things, written
 
-TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.")
+TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.", "train.download.")
 """Texts of the Train page that its own tests look after."""
 OWN = ("summary.", "offer.", "use.", "task.", "name.")
 """Texts whose English stands in the thing itself."""

@@ -232,7 +232,8 @@ def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
     """The player of an example, and the ways on."""
     pairs = zip(played.traces, played.titles, strict=True)
     runs = [_packed(trace, language, title) for trace, title in pairs]
-    data = player_data(runs, language, Start(0.0, exhibit.view), offers=offers(language))
+    more = {"offers": offers(language), "answer": played.answer(language)}
+    data = player_data(runs, language, Start(0.0, exhibit.view), **more)
     top = "../" * (_at(language, "scenes/x").count("/"))
     back = f'<a href="../index.html">{escape(say("examples.all", language))}</a>'
     keep = f'<button id="keep" data-file="{exhibit.name}.html">{escape(say("examples.keep", language))}</button>'

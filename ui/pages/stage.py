@@ -78,8 +78,6 @@ def stage() -> None:
     if above is not None:
         with above:  # after the picture, which need not wait for it
             diagnosis.show(plan, topology)
-    with st.container(key="answer"):  # below the picture, which shall not move under a hand
-        answer.show(runs)
     _figures(runs[0][1])
     compare.show(runs)
     _below(plan, topology)
@@ -190,9 +188,7 @@ def _heading(plan: Plan, picture: Picture) -> None:
         if not state(SimulateState).is_first:
             compare.keep(plan)
         past.undo()
-    if picture.verdict == STALLED:
-        st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
-    elif picture.verdict not in ("ok", "unchecked"):
+    if picture.verdict not in ("ok", "unchecked", STALLED):
         st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
 
 
@@ -277,6 +273,7 @@ def _stage(plan: Plan, runs: list[compare.Run]) -> None:
     story_data, fills = story.shown(plan), st.context.is_embedded and len(runs) == 1 + len(plan.others())
     more = {"offers": questions_here, "story": story_data, "fills": fills, "turn": now.drawings}
     more["future"] = ahead.asking(plan)
+    more["answer"] = answer.of(runs)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:
         component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=_heard)

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ops.answers.training import answer_step, is_worth_it
 from ops.plan import Plan
 from ops.plan.training import WorkloadPlan, from_query, to_query, to_yaml
 from ops.programs.result import ProgramResult
@@ -19,7 +20,7 @@ from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui import address
 from ui.charts import gaps, training
-from ui.controls import sidebar
+from ui.controls import answer, sidebar
 from ui.controls.parameter import field, fresh, refuse, usual
 from ui.files import step_page
 from ui.pages import page
@@ -55,7 +56,7 @@ def train() -> None:
         st.caption(tell("train.tagline"))
         brought = _brought()
     if brought is not None:
-        _draw(brought.machine, brought.step)
+        _draw(brought.machine, brought.step, None)
         _downloads(brought.step)
         return
     with st.sidebar:
@@ -66,17 +67,21 @@ def train() -> None:
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
     plan, step = _shown(WorkloadPlan(name, settings, machine) if topology is not None else None, place)
-    _draw(plan.machine, step)
+    _draw(plan.machine, step, plan)
     _downloads(step, plan)
 
 
-def _draw(machine: Plan, step: TrainingStep) -> None:
-    """Draw a step and what is known of it."""
+def _draw(machine: Plan, step: TrainingStep, plan: WorkloadPlan | None) -> None:
+    """Draw a step and what is known of it; `plan` is what it came from, where it can be run with other links."""
     st.title(tell(f"train.name.{step.workload}"), anchor=False)
+    place, said = st.empty(), answer_step(step)
+    answer.lead(place, said)
     st.markdown(tell(f"train.about.{step.workload}"))
     _headline(step)
     _timeline(step, machine)
     _facts(step)
+    if plan and is_worth_it(step) and (helps := ask(tasks.step_remedy, plan)):
+        answer.lead(place, [*said, helps], "helped")
 
 
 def _brought() -> ProgramResult | None:

@@ -17,7 +17,7 @@ VIEW = "machine"
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Passage:
     """A part of a run, from the end of one step to the end of another, and its seconds on screen.
 
     One that ends where it begins stands still. One that `asks` lets people guess, one that `answers` tells how it was.
@@ -40,18 +40,18 @@ class Chapter:
 
     name: str
     plan: Plan
-    stretches: tuple[Stretch, ...] = (Stretch(),)
+    stretches: tuple[Passage, ...] = (Passage(),)
     goal: bool = True
     sent: bool = True
     loads: bool = False
 
 
-SERVER = (Stretch(0, 3, 6.0), Stretch(3, 4, 4.0), Stretch(4, 4, 6.0, asks=True))
-RING = (Stretch(0, 3, 6.0), Stretch(3, 6, 5.0, answers=True))
+SERVER = (Passage(0, 3, 6.0), Passage(3, 4, 4.0), Passage(4, 4, 6.0, asks=True))
+RING = (Passage(0, 3, 6.0), Passage(3, 6, 5.0, answers=True))
 CHAPTERS = (
-    Chapter("gradients", CABLES, (Stretch(seconds=4.0),), goal=False, sent=False),
+    Chapter("gradients", CABLES, (Passage(seconds=4.0),), goal=False, sent=False),
     Chapter("sum", CABLES, sent=False),
     Chapter("server", replace(CABLES, algorithm="allreduce.linear"), SERVER, loads=True),
     Chapter("ring", CABLES, RING),
-    Chapter("sockets", replace(CABLES, machine="dual_socket_pcie:gpus=4"), (Stretch(0, 6, 4.0),), loads=True),
+    Chapter("sockets", replace(CABLES, machine="dual_socket_pcie:gpus=4"), (Passage(0, 6, 4.0),), loads=True),
 )

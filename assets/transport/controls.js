@@ -1,10 +1,10 @@
 // The transport: a row to move through time in, and a menu of what is needed seldom. What they do is the player's.
 
 import { seconds } from "../trace/words.js";
-import { SPEEDS } from "./clock.js";
-import { entitle, icon, make } from "./elements.js";
+import { SPEEDS } from "../player/clock.js";
+import { entitle, icon, make } from "../player/elements.js";
 import { Menu } from "./menu.js";
-import { labelOf, refusals, registered } from "./registry.js";
+import { labelOf, refusals, registered } from "../player/registry.js";
 import { Ruler } from "./scrubber.js";
 
 const TRANSPORT = ["back", "play", "forward"];

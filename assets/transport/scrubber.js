@@ -1,6 +1,6 @@
 // The slider of time: phases stand named above it, and every step ends at a notch.
 
-import { make } from "./elements.js";
+import { make } from "../player/elements.js";
 
 const FINE = 1e6;
 const MOST_NOTCHES = 64;

@@ -1,6 +1,6 @@
 // What is needed seldom, behind one button: a step's number, equal steps, the critical path, full screen, and keys.
 
-import { entitle, icon, make } from "./elements.js";
+import { entitle, icon, make } from "../player/elements.js";
 
 export class Menu {
   #button;
