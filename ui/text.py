@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from sim.errors import Message, ReportedError, english_texts
+from sim.registry import Registry
 
 FOLDER = Path(__file__).parents[1] / "assets" / "text"
 ENGLISH = "en"
@@ -197,7 +198,7 @@ def titled(kind: str, name: str) -> str:
     from ops.collectives import COLLECTIVES
     from sim.machines import MACHINES
 
-    lists = {"algorithm": ALGORITHMS, "collective": COLLECTIVES, "machine": MACHINES}
+    lists: dict[str, Registry[Any]] = {"algorithm": ALGORITHMS, "collective": COLLECTIVES, "machine": MACHINES}
     return catalogue(spoken()).get(f"name.{kind}.{name.rpartition('.')[2]}") or lists[kind].title(name)
 
 
@@ -223,7 +224,7 @@ def things() -> dict[str, str]:
     }
     goals = {f"task.{name}": task.goal for name, task in TASKS.items()}
     goals |= {f"task.{name}.because": task.because for name, task in TASKS.items()}
-    kinds = {"algorithm": ALGORITHMS, "collective": COLLECTIVES, "machine": MACHINES}
+    kinds: dict[str, Registry[Any]] = {"algorithm": ALGORITHMS, "collective": COLLECTIVES, "machine": MACHINES}
     names = {
         f"name.{kind}.{name.rpartition('.')[2]}": entries.title(name)
         for kind, entries in kinds.items()
