@@ -102,7 +102,7 @@ def _letters(axes: "Axes", wide: float) -> int:
 
 def strips_of(film: "Film", here: "Ground") -> dict[int, tuple[float, float]]:
     """Left and lower end of every strip, by rank: what a rank holds in small, in its device."""
-    if not film.full or len(here.kinds) > MOST_NAMED:
+    if not film.full or len(here.kinds) - len(here.hidden) > MOST_NAMED:
         return {}
     places = zip(here.ranks, here.x, here.y, strict=True)
     return {rank: (x - 0.5, y + 0.42) for rank, x, y in places if rank >= 0}

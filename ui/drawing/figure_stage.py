@@ -43,7 +43,7 @@ def stage(film: "Film", here: "Ground", width: float, look: Look) -> Figure:
     axes = figure.axes[0]
     frames = [rounded(box.x, box.y, box.width, box.height, 0.12) for box in here.boxes]
     axes.add_collection(PathCollection(frames, facecolors=look.panel, edgecolors="none", zorder=0), autolim=False)
-    axes.add_collection(LineCollection(here.lines, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
+    axes.add_collection(LineCollection(here.seen(), colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
     corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
     middles = np.stack([here.x, here.y], axis=1)
     around = np.array([1.0, 0.6])
@@ -120,6 +120,8 @@ def _devices(axes: "Axes", film: "Film", here: "Ground", look: Look) -> None:
     paint: list[tuple[str, float]] = []
     names = words(axes, 4)
     for i, (x, y, rank) in enumerate(zip(here.x, here.y, here.ranks, strict=True)):
+        if i in here.hidden:
+            continue
         width, height = here.size(i)
         paint.append((look.surface, 0.8 if rank >= 0 else 0.5))
         frames.append(_frame(x - width / 2, y - height / 2, width, height, 0.1))
@@ -142,18 +144,20 @@ class Name(NamedTuple):
 
 def _named(axes: "Axes", film: "Film", here: "Ground", look: Look) -> list[Name]:
     """Names that have room in their devices."""
-    if len(here.kinds) > MOST_NAMED:
+    if len(here.kinds) - len(here.hidden) > MOST_NAMED:
         return []
     middle = {"color": look.ink, "ha": "center", "va": "center", "fontsize": SMALL, "family": fonts(film.language)}
     room = Room(axes)
     bold, normal = middle | {"weight": "bold"}, middle | {"weight": "normal"}
     form, names = _form(here, room, bold), []
     for i, (x, y, called, rank) in enumerate(zip(here.x, here.y, here.names, here.ranks, strict=True)):
+        if i in here.hidden:
+            continue
         width, height = here.size(i)
         style = bold if rank >= 0 else normal
         fitting = called if rank < 0 else called[form:]
         text = next((name for name in fitting if room.holds(name, style, width)), "")
-        if text:
+        if text and room.high(style) <= height:
             down = height * 0.26 if rank >= 0 else 0.0
             names.append(Name(x, y - down, text, style, (room.wide(text, style) / 2, room.high(style) / 2)))
     return names

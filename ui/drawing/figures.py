@@ -231,5 +231,5 @@ def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
             "family": fonts("en"),
         }
         style["fontsize"] = 9.5
-        if room.holds(b.label, style, side):
+        if room.holds(b.label, style, side) and room.high(style) <= side:
             labels.add(b.x, b.y, b.label, style)
