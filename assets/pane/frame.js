@@ -2,7 +2,7 @@
 
 import { make } from "../player/elements.js";
 import { isFull } from "../player/fullscreen.js";
-import { longest } from "./sentence.js";
+import { longest } from "../answer/sentence.js";
 
 const HEAD = { least: 44, edge: 12 }; // pixels of sentences below a picture, and above them
 const HIGH = { several: 420, least: 220, full: 96, edge: 10 };

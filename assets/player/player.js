@@ -3,10 +3,10 @@
 import { fill, seconds } from "../trace/words.js";
 import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
-import { follow, make } from "./elements.js";
+import { follow, make, tellInstant } from "./elements.js";
 import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
-import { lay } from "../pane/laid.js";
+import { lay, moveCameras } from "../pane/laid.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { Told } from "../pane/frame.js";
@@ -14,6 +14,7 @@ import { decode } from "../trace/decode.js";
 import { canShow, refusals, registered, viewAfter } from "./registry.js";
 import { Sight } from "./sight.js";
 import { Standings } from "./standings.js";
+import { Strip } from "../answer/strip.js";
 import { TimeWindow } from "../time/window.js";
 
 const VERSION = 4;
@@ -42,6 +43,7 @@ class Player {
   #scale = "";
   #sight;
   #standings;
+  #strip;
   #telling = 0;
   #text = {};
   #turn = 0;
@@ -57,6 +59,7 @@ class Player {
     const acts = this.#acts();
     this.#controls = new Controls(acts);
     this.#keys = keysOf(this.#clock, acts, registered());
+    this.#strip = new Strip(parent, acts.reveal);
     this.#standings = new Standings(parent);
     this.#grid = make("div", "rs-panes", parent);
     const [draw, brush, layout] = [() => this.#refresh(), (range) => this.#brush(range), () => this.#layout()];
@@ -85,6 +88,10 @@ class Player {
       this.#pause();
       act(value);
     };
+    const go = (instant) => {
+      this.#pause(true);
+      this.#seek(instant);
+    };
     return {
       first: still(() => this.#seek(0)),
       back: still(() => this.#seek(clock.stepFrom(-1))),
@@ -102,13 +109,14 @@ class Player {
       full: () => this.#full.toggle(),
       view: (name) => this.#setView(name),
       light: () => this.#setLit(!this.#lit),
-      go: (instant) => {
-        this.#pause(true);
-        this.#seek(instant);
-      },
+      go,
+      reveal: (what, name) => (what === "t" ? go(Number(name)) : this.#panes[0].reveal(what, name)),
       turn: (name) =>
         this.#setView(name ? (this.#view === name ? FIRST : name) : viewAfter(this.#view, this.#timelines)),
-      look: (move) => this.#look(move),
+      look: (move) => {
+        moveCameras(this.#panes, move);
+        this.#refresh();
+      },
       help: () => this.#controls.toggleHelp(),
       clear: () => this.#clear(),
     };
@@ -142,6 +150,7 @@ class Player {
   // Show runs that are decoded. Panes come with them: one without a run would be an empty place, laid out in vain.
   #take(data, timelines) {
     this.#changing = true;
+    this.#strip.show(data.answer);
     this.#seat(data.runs.length);
     for (const [k, pane] of this.#panes.entries()) pane.load(data.runs[k], timelines[k], data.text);
     const isNew = this.#begin(data);
@@ -219,6 +228,7 @@ class Player {
   #layout() {
     if (!this.#ready || this.#changing) return;
     const [parent, controls, span] = [this.#parent, this.#controls.root, this.#clock.time];
+    this.#strip.fit();
     lay(this.#panes, { parent, controls, told: this.#host.told, view: this.#view, span, window: this.#window });
     this.#draw();
     this.#sight.settle();
@@ -231,10 +241,7 @@ class Player {
     this.#controls.show(this.#clock, this.#panes[0].caption);
     this.#standings.paint(this.#panes, this.#clock.t);
     if (!this.#playing) this.#marker.keep();
-    const share = this.#clock.time > 0 ? this.#clock.t / this.#clock.time : 0;
-    this.#parent.dispatchEvent(
-      new CustomEvent("ringside-instant", { bubbles: true, composed: true, detail: { share } }),
-    );
+    tellInstant(this.#parent, this.#clock);
   }
 
   // Draw again what has changed without the clock; while playing the next frame does.
@@ -326,14 +333,6 @@ class Player {
     if (!this.#panes.some((pane) => pane.isTravelling)) return;
     this.#refresh();
     requestAnimationFrame(() => this.#travel());
-  }
-
-  // Move every picture's camera; `move` takes it and the middle of its surface.
-  #look(move) {
-    const cameras = this.#panes.map(({ picture }) => picture?.camera).filter(Boolean);
-    const own = new Map(cameras.map((camera) => [camera.window ?? camera, camera])); // time is moved once for all
-    for (const camera of own.values()) move(camera, ...camera.centre);
-    this.#refresh();
   }
 
   // Play a stretch of time over and over, or all of it.
