@@ -18,6 +18,7 @@ from ui.drawing.figure_holdings import (
     rows_of,
     strip_places,
     strips,
+    strips_of,
 )
 from ui.drawing.figures import SENTENCE, SIDE, PagePart, Room, fonts, left, right, rounded, sheet, words
 from ui.drawing.lettering import Style
@@ -90,8 +91,10 @@ def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
     """Devices, and the lines between them that are busy, as full as they are."""
     names = words(axes, 3)
     style = {"fontsize": SMALL, "color": look.quiet, "va": "center", "weight": "bold", "family": fonts(film.language)}
+    room = Room(axes)
     for box in here.boxes:
-        names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
+        if room.holds(box.label, style, box.width - 0.6):
+            names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
     loads = film.loads(t, here)
     busy = loads > IDLE
     full = [line for line, full in zip(here.lines, busy, strict=True) if full]
@@ -150,6 +153,7 @@ def _named(axes: "Axes", film: "Film", here: "Ground", look: Look) -> list[Name]
     room = Room(axes)
     bold, normal = middle | {"weight": "bold"}, middle | {"weight": "normal"}
     form, names = _form(here, room, bold), []
+    beside = strips_of(axes, film, here)
     for i, (x, y, called, rank) in enumerate(zip(here.x, here.y, here.names, here.ranks, strict=True)):
         if i in here.hidden:
             continue
@@ -158,7 +162,7 @@ def _named(axes: "Axes", film: "Film", here: "Ground", look: Look) -> list[Name]
         fitting = called if rank < 0 else called[form:]
         text = next((name for name in fitting if room.holds(name, style, width)), "")
         if text and room.high(style) <= height:
-            down = height * 0.26 if rank >= 0 else 0.0
+            down = height * 0.26 if rank in beside else 0.0
             names.append(Name(x, y - down, text, style, (room.wide(text, style) / 2, room.high(style) / 2)))
     return names
 
