@@ -6,6 +6,7 @@ import click
 
 from ops.libraries.nccl.choice import NcclChoice, choose, work_of
 from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.band import band_at
 from ops.libraries.nccl.releases import NEWEST
 from ops.libraries.nccl.tuner import Candidate
 from ops.libraries.nccl.variables import set_variables
@@ -95,16 +96,22 @@ def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
         }
 
     rows = [row(candidate) for candidate in choice.candidates]
-    best, family = rows[0], family_of(topology)
+    best = rows[0]
     return {
         "size_bytes": choice.size,
         "algorithm": best["algorithm"],
         "protocol": best["protocol"],
         "predicted_s": best["predicted_s"],
         "simulated_s": best["simulated_s"],
-        "expected_error": family.expected_error(choice.size) if family else None,
+        "expected_error": _band(topology, choice),
         "candidates": rows,
     }
+
+
+def _band(topology: Topology, choice: NcclChoice) -> float | None:
+    at = choice.seen.situation
+    told = at.variables.changed.keys() - {"algorithm", "protocol", "nccl"}
+    return None if told else band_at(topology, choice.size, at.n)
 
 
 def _text(data: dict[str, Any]) -> str:
