@@ -1,6 +1,6 @@
 // Blocks on their way, one by one or very many.
 
-import { COLOURS, MANY, blockColour, blockNumber, inkOn } from "./ink.js";
+import { COLOURS, MANY, blockColour, blockNumber, inkOn, quiet } from "./ink.js";
 import { LEAST, isPassed } from "./labels.js";
 
 const SMALL = 6;
@@ -8,6 +8,10 @@ const DOT = 4;
 const FEW = 32;
 const LEAST_SIDE = 2;
 const NAME = 0.85; // of a block's height that its name takes up
+const LARGEST = 30; // pixels across the largest block
+
+// Pixels across the largest block, at so many per device width.
+export const sideAt = (scale) => Math.min(LARGEST, Math.max(SMALL, scale * 0.42));
 
 // Pixels across a message, where the largest of all on this clock has `side`: its area is its bytes.
 export function sideOf(timeline, i, side) {
@@ -15,21 +19,19 @@ export function sideOf(timeline, i, side) {
 }
 
 // Blocks `{ i, x, y }` in pixels: as large as their bytes, with names where there is room; very many are dots.
-// Those of `lit` have a halo; those that pass one of `words` have no name there.
-export function paintBlocks(g, timeline, drawn, { side, colours, lit, chosen, words = [] }) {
-  if (drawn.length > MANY || side < SMALL) {
-    paintDots(g, timeline, drawn, { side: DOT, colours, lit });
-    return;
-  }
-  if (side <= SMALL && drawn.length > FEW) {
-    paintDots(g, timeline, drawn, { side, colours, lit });
+// Those of `lit` have a halo; those that pass one of `words` have no name there. Those of an old run are outlines alone.
+export function paintBlocks(g, timeline, drawn, { side, colours, lit, chosen, words = [], isOld = false }) {
+  const isMany = drawn.length > MANY || side < SMALL;
+  if (isMany || (side <= SMALL && drawn.length > FEW)) {
+    const paint = isOld ? outlineDots : paintDots;
+    paint(g, timeline, drawn, { side: isMany ? DOT : side, colours, lit });
     return;
   }
   const sides = drawn.map(({ i }) => sideOf(timeline, i, side));
   drawn.forEach(({ i, x, y }, k) => {
     if (lit?.has(i)) paintHalo(g, x, y, sides[k], colours);
     const isBare = sides[k] > LEAST && (isCovered(drawn, sides, k) || isPassed(words, boxOf({ x, y }, sides[k])));
-    paintBlock(g, timeline, i, x, y, { side: sides[k], colours, chosen: i === chosen, isBare });
+    paintBlock(g, timeline, i, x, y, { side: sides[k], colours, chosen: i === chosen, isBare, isOld });
   });
 }
 
@@ -79,16 +81,29 @@ export function paintDots(g, timeline, drawn, { side, colours, lit }) {
   });
 }
 
+function outlineDots(g, _, drawn, { side }) {
+  for (const { x, y } of drawn) g.strokeRect(x - side / 2, y - side / 2, side, side);
+}
+
+function lookOf(block, { ink: edge }) {
+  const paper = blockColour(block);
+  return { paper, edge, ink: inkOn(paper) };
+}
+
+function oldLook(colours) {
+  return { paper: colours.paper, edge: quiet(colours), ink: quiet(colours) };
+}
+
 // A block with its name, or how many there are in one message.
-export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false, isBare = false }) {
+export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false, isBare = false, isOld = false }) {
   const block = timeline.c.block[timeline.moveStart[i]];
-  const colour = blockColour(block);
+  const { paper, edge, ink } = isOld ? oldLook(colours) : lookOf(block, colours);
   g.beginPath();
   g.roundRect(x - side / 2, y - side / 2, side, side, side / 5);
-  g.fillStyle = colour;
+  g.fillStyle = paper;
   g.fill();
   g.lineWidth = chosen ? 3 : 1.2;
-  g.strokeStyle = colours.ink;
+  g.strokeStyle = edge;
   g.stroke();
   if (isBare) return;
   const count = timeline.c.moves[i];
@@ -97,7 +112,7 @@ export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false
   if (size + 1 > side) return;
   g.font = `700 ${size}px ${colours.font}`;
   if (g.measureText(label).width + 1 > side) return;
-  g.fillStyle = inkOn(colour);
+  g.fillStyle = ink;
   g.textAlign = "center";
   g.textBaseline = "middle";
   g.fillText(label, x, y + size * 0.06);

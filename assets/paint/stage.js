@@ -3,7 +3,7 @@
 import { offLine, pointAlong, walk } from "../trace/walk.js";
 import { Ways } from "../trace/ways.js";
 import { percent, rateText } from "../trace/words.js";
-import { boxOf, paintBlocks, sideOf } from "./blocks.js";
+import { boxOf, paintBlocks, sideAt, sideOf } from "./blocks.js";
 import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
@@ -14,7 +14,6 @@ import { Marks } from "./marks.js";
 
 const RATES = 32;
 const RATED = 34; // pixels per device width from which on rates are written
-const LARGEST = 30; // pixels across the largest block
 const LEAST_HIGH = 180;
 const HAIR = 0.6; // pixels of a line that no message of this run takes
 const ROOM = 70; // pixels of a bundle beside which its number stands
@@ -38,6 +37,7 @@ export class Stage {
   #marks;
   #seen = [];
   #shares = null;
+  #shown = null; // the columns of the run on the backdrop
   #still = null;
   #surface;
   #thin;
@@ -72,7 +72,7 @@ export class Stage {
   // Find what is seen from where the camera stands.
   #look() {
     const { camera, scene } = this;
-    this.#turn = camera.turn;
+    [this.#turn, this.#shown] = [camera.turn, this.timeline.c];
     this.#thin = Math.min(1, 0.3 + camera.scale / 80);
     this.#level = new Level(this.timeline, scene, this.#groups, camera.scale);
     const [left, top, right, bottom] = camera.view;
@@ -126,7 +126,7 @@ export class Stage {
   // sheets, which are laid in no time but take longer to be made.
   #paintStill(t, line) {
     const surface = this.#surface;
-    if (this.#turn !== this.camera.turn) {
+    if (this.#turn !== this.camera.turn || this.#shown !== this.timeline.c) {
       this.#look();
       this.#paintAtOnce(t, line);
       return;
@@ -306,7 +306,7 @@ export class Stage {
   #paintBlocks(g, t, { focus, lit, travel }) {
     const { camera, timeline } = this;
     const { colours } = this.#surface;
-    const side = Math.min(LARGEST, Math.max(6, camera.scale * 0.42));
+    const side = sideAt(camera.scale);
     this.#drawn = [];
     const within = [];
     for (const i of timeline.moving(t)) {

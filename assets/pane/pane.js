@@ -1,45 +1,48 @@
 // One run as a person sees it: its sentence, its pictures, and a card about what was chosen in them.
 
-import { ramp, theme } from "../paint/ink.js";
+import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
-import { Card, write } from "../hands/card.js";
+import { Card } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
-import { choicesOf, found, offerChoices } from "../hands/choices.js";
+import { found } from "../hands/choices.js";
 import { Beside } from "./beside.js";
-import { make } from "../player/elements.js";
-import { explain } from "./explain.js";
-import { elementsOf, keepRoom, roomFor } from "./frame.js";
+import { elementsOf, entitled, keepRoom, roomFor } from "./frame.js";
+import { Ghost, sharesPicture } from "../runs/ghost.js";
 import { handle } from "./handling.js";
+import { Legend } from "./legend.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
-import { Preview, entitled } from "./preview.js";
+import { Preview } from "../runs/preview.js";
 import { said } from "./sentence.js";
+import { Tip } from "../hands/tip.js";
 import { Why } from "./why.js";
 
 export class Pane {
   #beside;
   #card;
   #elements;
+  #ghost = null; // of the run that it is held against
+  #ghostName = "";
   #host;
-  #hovered = null;
   #id;
   #isFresh = false; // what is around its picture is still another run's
   #laid; // the picture that has its room
+  #legend;
   #links;
-  #lookAt;
   #morph = null;
+  #near = null; // how near a picture of another run of this machine was looked at
   #notes = ["", ""]; // what the run says of itself, and what was wrong with its link
   #sentence = "";
   #picture = null;
   #pictures = null;
   #pinned = null;
-  #pointer = [0, 0];
   #preview;
   #room = null;
   #t = 0;
   #text = {};
   #timeline = null;
+  #tip;
   #why;
 
   // `host` can `seek(t)`, `pause()` and `draw()` all anew; its `whatIf` answers where it has `offers` to ask what if.
@@ -48,6 +51,8 @@ export class Pane {
     this.#elements = elementsOf(document.createDocumentFragment());
     this.#elements.note.style.display = "none";
     this.#beside = new Beside(this.#elements);
+    this.#tip = new Tip(this.#elements);
+    this.#legend = new Legend(this.#elements.legend, { pin: (focus) => this.pin(focus), apart: host.apart });
     this.#preview = new Preview(this, host);
     this.#card = new Card(this.#elements.margin, host, this.#preview);
     this.#why = new Why(this.#elements.reasons, host);
@@ -56,6 +61,7 @@ export class Pane {
       slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
       loads: () => this.#timeline?.carried(this.#t) ?? [],
       run: () => this.#timeline,
+      old: () => this.old,
       seek: (t) => host.seek(t),
     };
     this.#listen();
@@ -65,6 +71,11 @@ export class Pane {
   // The decoded run, or null as long as there is none.
   get timeline() {
     return this.#timeline;
+  }
+
+  // The run that it is held against, or null.
+  get old() {
+    return (this.#ghost ?? this.#preview.ghost)?.timeline ?? null;
   }
 
   // Which run it is.
@@ -152,12 +163,13 @@ export class Pane {
       this.#text = text;
       this.#label();
     }
-    entitled(this.#elements, run, text);
+    entitled(this.#elements, run.title);
     if (run.id === this.#id) return;
     this.#preview.show("");
     this.#id = run.id;
+    this.#near = this.#timeline && sharesPicture([this.#timeline, timeline]) ? this.nearness : null;
     this.#pinned = found(this.#pinned, this.#timeline, timeline);
-    this.#hovered = null;
+    this.#tip.focus = null;
     [this.#timeline, this.#pictures, this.#picture, this.#isFresh] = [timeline, new Pictures(timeline), null, true];
     this.#why.load(timeline, text);
     this.#notes = [run.note ?? "", ""];
@@ -213,29 +225,20 @@ export class Pane {
   }
 
   #label() {
-    const { root, slotsTitle, sentTitle, sentCanvas, legend } = this.#elements;
+    const { root, slotsTitle, sentTitle, sentCanvas } = this.#elements;
     const say = (name) => this.#text[`player.${name}`];
     root.setAttribute("aria-label", this.#text["page.title"]);
     slotsTitle.textContent = say("slots");
     sentTitle.textContent = say("sent");
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
-    legend.replaceChildren();
-    const scale = make("span", "rs-ramp", legend);
-    scale.style.background = ramp();
-    scale.before(`${say("load")}: ${say("idle")} `);
-    scale.after(` ${say("full_load")}`);
-    const look = make("label", "rs-look", legend);
-    look.textContent = `${say("look")} `;
-    this.#lookAt = make("select", "rs-pick", look);
-    this.#lookAt.addEventListener("change", () => this.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null));
-    if (this.#host.offers.length) make("span", "rs-hint", legend).textContent = say("hint");
+    this.#legend.label(this.#text, this.#host.offers.length > 0);
     if (this.#timeline && !this.#isFresh) this.#choices();
     this.#why.label(this.#text);
   }
 
   #choices() {
-    offerChoices(this.#lookAt, choicesOf(this.#timeline, this.#host.offers), this.#pinned);
+    this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
   }
 
   // Leave a view for another: what both show travels there.
@@ -284,6 +287,8 @@ export class Pane {
     const surface = new Surface(this.#elements.canvas, colours);
     this.#picture.layout(surface, { ...picture, span, window, order: this.#links.order });
     this.#laid = this.#picture;
+    if (this.#near) this.look(this.#near);
+    this.#near = null;
     if (this.#isFresh) return;
     this.#beside.layout(colours, side);
     this.#links.layout(colours, { width: whole, span, window });
@@ -295,8 +300,8 @@ export class Pane {
     this.#t = Math.max(0, Math.min(timeline.time, t));
     const lights = this.#why.lit ?? (lit ? timeline.critical() : null);
     if (this.#morph?.isOver) this.#morph = null;
-    const passing = this.#morph?.state(theme(root));
-    this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights, ...passing });
+    const passing = this.#morph?.state(theme(root)) ?? this.#behind(view, t);
+    this.#picture.paint(this.#t, { focus: this.#tip.focus ?? this.#pinned, lit: lights, ...passing });
     this.#tell();
     const sentence = this.#sentence;
     if (canvas.getAttribute("aria-label") !== sentence) {
@@ -311,15 +316,24 @@ export class Pane {
       caption: sentence,
       view,
     });
-    this.#showTip();
+    this.#tip.show(this.#timeline, this.#text, this.#t);
+    this.#card.at(this.#tip.anchor(this.#picture, this.#pinned));
     this.#paintAround(timeline);
   }
 
+  // What is painted below blocks: those of the old run.
+  #behind(view, t) {
+    const ghost = this.#ghost ?? this.#preview.ghost;
+    this.#legend.dashed(this.old, this.#ghost ? this.#ghostName : this.#text["player.whatif.before"], t);
+    return ghost && { veil: ghost.veil(this.#picture, view, t, this.#room.colours) };
+  }
+
   #paintAround(timeline) {
-    if (this.#isFresh || this.#preview.isOn) return;
+    if (this.#isFresh) return;
+    this.#card.paint(timeline, this.#text, this.#t);
+    if (this.#preview.isOn) return;
     this.#links.paint(this.#t, this.#why.lit);
     this.#beside.paint(this.#t, this.#text);
-    this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
   }
 
   // What happens now, and below it the same in the words of the field.
@@ -332,25 +346,9 @@ export class Pane {
   }
 
   #hover(event, focus) {
-    const { main, canvas } = this.#elements;
     if (!this.#timeline) return;
-    if (event) {
-      const box = main.getBoundingClientRect();
-      this.#pointer = [event.clientX - box.left, event.clientY - box.top];
-    }
-    this.#hovered = focus;
-    canvas.style.cursor = focus ? "pointer" : "";
+    this.#tip.point(event, focus);
     this.#host.draw();
-  }
-
-  #showTip() {
-    const { tip, main } = this.#elements;
-    tip.style.display = this.#hovered ? "block" : "none";
-    if (!this.#hovered) return;
-    write(tip, explain(this.#timeline, this.#text, this.#hovered.t ?? this.#t, this.#hovered));
-    const [x, y] = this.#pointer;
-    tip.style.left = `${Math.max(0, Math.min(x + 14, main.clientWidth - tip.offsetWidth - 4))}px`;
-    tip.style.top = `${y + 14}px`;
   }
 
   // Keep something in view until something else is chosen, with what can be done to it; `quiet` moves no page.
@@ -368,14 +366,19 @@ export class Pane {
     this.#preview.show("");
     this.#pinned = focus;
     if (focus) this.#host.whatIf?.prepare();
-    const about = { timeline: this.#timeline, text: this.#text, now: () => this.#t, close: () => this.pin(null) };
-    this.#card.open(focus, about);
+    const about = { focus, timeline: this.#timeline, old: this.old, t: this.#t };
+    this.#card.open(about, { text: this.#text, close: () => this.pin(null) });
+    this.#tip.keep();
     return this.#links.choose(focus?.kind === "link" ? focus.index : null);
   }
 
-  // Hold the run against another one.
-  against(timeline) {
+  // Hold the run against another one, in whose `name` an old one is seen in its picture.
+  against(timeline, name = null) {
+    const old = name === null ? null : timeline;
+    if (this.#ghost?.timeline !== old) this.#ghost = old && new Ghost(old);
+    this.#ghostName = name;
     this.#why.against(timeline);
+    this.#links.against(old && old.time);
   }
 
   // Nothing chosen, nothing explained.
@@ -387,7 +390,7 @@ export class Pane {
 
   // Look at nothing that the pointer may have left behind.
   unhover() {
-    this.#hovered = null;
+    this.#tip.focus = null;
   }
 
   // Whether the run has ended at an instant; one that stalled never does.

@@ -6,14 +6,14 @@ import { Controls } from "./controls.js";
 import { follow, make } from "./elements.js";
 import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
-import { lay } from "../pane/laid.js";
+import { lay, moveCameras } from "../pane/laid.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { Told } from "../pane/frame.js";
-import { decode } from "../trace/decode.js";
 import { canShow, refusals, registered, viewAfter } from "./registry.js";
+import { Shown, stretch } from "../runs/shown.js";
 import { Sight } from "./sight.js";
-import { Standings } from "./standings.js";
+import { Standings } from "../runs/standings.js";
 import { TimeWindow } from "../time/window.js";
 
 const VERSION = 4;
@@ -40,6 +40,7 @@ class Player {
   #parent;
   #playing = false;
   #scale = "";
+  #shown = new Shown();
   #sight;
   #standings;
   #telling = 0;
@@ -57,7 +58,7 @@ class Player {
     const acts = this.#acts();
     this.#controls = new Controls(acts);
     this.#keys = keysOf(this.#clock, acts, registered());
-    this.#standings = new Standings(parent);
+    this.#standings = new Standings(parent, () => this.#host.apart(false));
     this.#grid = make("div", "rs-panes", parent);
     const [draw, brush, layout] = [() => this.#refresh(), (range) => this.#brush(range), () => this.#layout()];
     this.#marker = new Marker({
@@ -69,9 +70,11 @@ class Player {
       brush,
     });
     const [seek, pause] = [(t) => this.#seek(t), () => this.#pause()];
-    const ghost = (time) => this.#controls.mark(time === null ? null : time / this.#clock.time);
     const first = () => this.#panes[0];
-    this.#host = { seek, pause, draw, layout, brush, ghost, first, whatIf: null, offers: [], told: new Told() };
+    const apart = (isApart) => this.#take(this.#shown.chosen(isApart));
+    const stretched = () => stretch(this.#panes, this.#clock, this.#window, this.#controls);
+    const host = { seek, pause, draw, layout, brush, first, apart, stretch: stretched, told: new Told() };
+    this.#host = { ...host, whatIf: null, offers: [] };
     this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
     this.#sight = new Sight(this.#grid, { resized: () => this.#layout(), seen: () => this.#wake() });
     const [act, isSeen] = [(key, target) => this.#keyed(key, target), () => this.#sight.isSeen];
@@ -131,21 +134,21 @@ class Player {
     }
     this.#turn += 1;
     const turn = this.#turn;
-    const shown = new Map(this.#panes.map(({ id, timeline }) => [id, timeline]));
-    const timelines = await Promise.all(data.runs.map((run) => shown.get(run.id) ?? run.timeline ?? decode(run.tl)));
+    const timelines = await this.#shown.decoded(data);
     if (turn !== this.#turn) return;
     this.#host.whatIf = data.whatIf ?? null;
     this.#host.offers = data.whatIf?.offers(data.offers ?? [], timelines[0]) ?? [];
-    this.#take(data, timelines);
+    this.#shown.take(data, timelines);
+    this.#take(data);
   }
 
   // Show runs that are decoded. Panes come with them: one without a run would be an empty place, laid out in vain.
-  #take(data, timelines) {
+  #take(data) {
     this.#changing = true;
-    this.#seat(data.runs.length);
-    for (const [k, pane] of this.#panes.entries()) pane.load(data.runs[k], timelines[k], data.text);
+    this.#seat(this.#shown.panes);
+    this.#shown.fill(this.#panes);
     const isNew = this.#begin(data);
-    const word = this.#text[data.runs.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
+    const word = this.#text[this.#panes.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
     this.#controls.offer(this.#clock.steps, this.#text["player.of"], refusals(this.#timelines, data.text), word);
     this.#clock.stops = data.stops ?? [];
     this.#obey(data.cmd);
@@ -181,10 +184,7 @@ class Player {
     this.#ids = ids;
     const timelines = this.#timelines;
     clock.follow(timelines, isSame);
-    this.#window.follow(clock.time);
-    const largest = Math.max(...timelines.map((timeline) => timeline.largestOwn));
-    for (const timeline of timelines) timeline.largest = largest; // blocks of one clock are drawn to one scale
-    for (const pane of this.#panes) pane.against(timelines[0]);
+    this.#host.stretch();
     if (isNew) {
       this.#pause(true);
       clock.seek(start.t);
@@ -229,7 +229,7 @@ class Player {
     const state = { view: this.#view, lit: this.#lit, playing: this.#playing };
     for (const pane of this.#panes) pane.draw(this.#clock.t, state);
     this.#controls.show(this.#clock, this.#panes[0].caption);
-    this.#standings.paint(this.#panes, this.#clock.t);
+    this.#standings.paint(this.#panes, this.#clock.t, this.#text);
     if (!this.#playing) this.#marker.keep();
     const share = this.#clock.time > 0 ? this.#clock.t / this.#clock.time : 0;
     this.#parent.dispatchEvent(
@@ -328,11 +328,8 @@ class Player {
     requestAnimationFrame(() => this.#travel());
   }
 
-  // Move every picture's camera; `move` takes it and the middle of its surface.
   #look(move) {
-    const cameras = this.#panes.map(({ picture }) => picture?.camera).filter(Boolean);
-    const own = new Map(cameras.map((camera) => [camera.window ?? camera, camera])); // time is moved once for all
-    for (const camera of own.values()) move(camera, ...camera.centre);
+    moveCameras(this.#panes, move);
     this.#refresh();
   }
 

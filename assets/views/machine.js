@@ -5,9 +5,9 @@ import { Stage } from "../paint/stage.js";
 const PLAIN = 2.4;
 const ROOMY = 8; // links that end at a rank, up to which they are as wide as they may be
 
-// Pixels across each link, between two widths by the logarithm of its bandwidth.
-function widthsOf(bandwidth) {
-  let [least, widest] = [Infinity, 0];
+// Pixels across each link, between two widths by the logarithm of its bandwidth; several runs have one scale of `rates`.
+function widthsOf(bandwidth, rates) {
+  let [least, widest] = rates ?? [Infinity, 0];
   for (const b of bandwidth) [least, widest] = [Math.min(least, b), Math.max(widest, b)];
   if (!(widest > least)) return bandwidth.map(() => PLAIN);
   return bandwidth.map((b) => 1.2 + (4.2 * Math.log(b / least)) / Math.log(widest / least));
@@ -24,10 +24,19 @@ function roomOf({ src, dst }, ranks) {
 function open(timeline) {
   const { c, devices, links, lines } = timeline;
   const room = roomOf(links, devices.rank);
+  let made = {}; // what a hand changes makes links wider and thinner
+  const widths = () => {
+    const [{ bandwidth }, { rates }] = [timeline.links, timeline];
+    if (made.of !== bandwidth || made.rates !== rates)
+      made = { of: bandwidth, rates, all: widthsOf(bandwidth, rates).map((width) => Math.max(1, width * room)) };
+    return made.all;
+  };
   return new Stage(timeline, {
     devices,
     lines,
-    widths: widthsOf(links.bandwidth).map((width) => Math.max(1, width * room)),
+    get widths() {
+      return widths();
+    },
     used: links.bytes.map((bytes) => bytes > 0),
     focus: "link",
     shares: (t) => timeline.shares(t),

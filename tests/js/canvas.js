@@ -34,6 +34,7 @@ class Context extends Path {
       "reset",
       "restore",
       "save",
+      "setLineDash",
       "strokeRect",
       "strokeText",
     ]) {
