@@ -6,11 +6,13 @@ import { explain } from "../pane/explain.js";
 
 export class Tip {
   #at = [0, 0];
+  #draw;
   #elements;
   #kept = null;
 
-  constructor(elements) {
-    this.#elements = elements;
+  // `draw()` paints what is pointed at.
+  constructor(elements, draw) {
+    [this.#elements, this.#draw] = [elements, draw];
     this.focus = null; // what the pointer is on
   }
 
@@ -23,6 +25,7 @@ export class Tip {
     }
     this.focus = focus;
     canvas.style.cursor = focus ? "pointer" : "";
+    this.#draw();
   }
 
   // Where the pointer was when something was chosen stays known: not everything has a place of its own.

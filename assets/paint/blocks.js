@@ -1,12 +1,14 @@
 // Blocks on their way, one by one or very many.
 
-import { COLOURS, MANY, blockColour, blockNumber, inkOn, quiet } from "./ink.js";
+import { MANY, blockColour, blockNumber, inkOn, quiet } from "./ink.js";
 import { LEAST, isPassed } from "./labels.js";
 
-const SMALL = 6;
+export const SMALL = 6; // pixels across, from which on blocks are more than marks
 const DOT = 4;
 const FEW = 32;
 const LEAST_SIDE = 2;
+const RIM = 1.5; // pixels of paper around a block, which sets it off from lines and other blocks
+const TRAIL = { alpha: 0.6, least: 0.2, wide: 0.9 }; // at its block, and how wide it is, of that, farthest from it
 const NAME = 0.85; // of a block's height that its name takes up
 const LARGEST = 30; // pixels across the largest block
 
@@ -48,6 +50,41 @@ function isCovered(drawn, sides, k) {
   return false;
 }
 
+// Where blocks came from over half a hop: `trails` has for each block its points, the oldest first, in pixels. A trail is
+// as wide as its block there, narrow at its end, and fades.
+export function paintTrails(g, timeline, trails, { side, colours }) {
+  g.globalAlpha = TRAIL.alpha;
+  for (const { i, points } of trails) {
+    const [[ax, ay], [bx, by]] = [points[0], points.at(-1)];
+    if (Math.hypot(bx - ax, by - ay) < 1) continue;
+    const colour = blockColour(timeline.c.block[timeline.moveStart[i]], colours);
+    const fading = g.createLinearGradient(ax, ay, bx, by);
+    fading.addColorStop(0, `${colour}00`);
+    fading.addColorStop(1, colour);
+    g.fillStyle = fading;
+    g.beginPath();
+    for (const [x, y] of outline(points, (sideOf(timeline, i, side) / 2) * TRAIL.wide)) g.lineTo(x, y);
+    g.fill();
+  }
+  g.globalAlpha = 1;
+}
+
+// Along one side of points, and back along the other, ever farther from them.
+function outline(points, half) {
+  const last = points.length - 1;
+  const sides = points.map(([x, y], k) => {
+    const [[ax, ay], [bx, by]] = [points[Math.max(0, k - 1)], points[Math.min(last, k + 1)]];
+    const away = Math.hypot(bx - ax, by - ay) || 1;
+    const wide = (half * (TRAIL.least + ((1 - TRAIL.least) * k) / last)) / away;
+    const [dx, dy] = [-(by - ay) * wide, (bx - ax) * wide];
+    return [
+      [x + dx, y + dy],
+      [x - dx, y - dy],
+    ];
+  });
+  return [...sides.map(([one]) => one), ...sides.map(([, other]) => other).toReversed()];
+}
+
 function paintHalo(g, x, y, side, colours) {
   g.beginPath();
   g.arc(x, y, side * 0.95, 0, 7);
@@ -60,7 +97,7 @@ function paintHalo(g, x, y, side, colours) {
 export function paintDots(g, timeline, drawn, { side, colours, lit }) {
   if (lit) for (const { i, x, y } of drawn) if (lit.has(i)) paintHalo(g, x, y, side, colours);
   const { block } = timeline.c;
-  const dots = COLOURS.map(() => []);
+  const dots = colours.blocks.map(() => []);
   const wide = new Map(); // by size of message, of which there are few
   for (const dot of drawn) {
     const size = timeline.c.size[dot.i];
@@ -72,11 +109,11 @@ export function paintDots(g, timeline, drawn, { side, colours, lit }) {
     g.fillRect(x - across / 2, y - across / 2, across, across);
   };
   if (side > DOT) {
-    g.fillStyle = colours.ink;
+    g.fillStyle = colours.surface;
     for (const dot of drawn) square(dot, 1);
   }
   dots.forEach((same, number) => {
-    g.fillStyle = COLOURS[number];
+    g.fillStyle = colours.blocks[number];
     for (const dot of same) square(dot, 0);
   });
 }
@@ -85,9 +122,9 @@ function outlineDots(g, _, drawn, { side }) {
   for (const { x, y } of drawn) g.strokeRect(x - side / 2, y - side / 2, side, side);
 }
 
-function lookOf(block, { ink: edge }) {
-  const paper = blockColour(block);
-  return { paper, edge, ink: inkOn(paper) };
+function lookOf(block, colours, chosen) {
+  const paper = blockColour(block, colours);
+  return { paper, edge: chosen ? colours.ink : colours.surface, ink: inkOn(paper) };
 }
 
 function oldLook(colours) {
@@ -97,12 +134,12 @@ function oldLook(colours) {
 // A block with its name, or how many there are in one message.
 export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false, isBare = false, isOld = false }) {
   const block = timeline.c.block[timeline.moveStart[i]];
-  const { paper, edge, ink } = isOld ? oldLook(colours) : lookOf(block, colours);
+  const { paper, edge, ink } = isOld ? oldLook(colours) : lookOf(block, colours, chosen);
   g.beginPath();
   g.roundRect(x - side / 2, y - side / 2, side, side, side / 5);
   g.fillStyle = paper;
   g.fill();
-  g.lineWidth = chosen ? 3 : 1.2;
+  g.lineWidth = chosen ? 3 : RIM;
   g.strokeStyle = edge;
   g.stroke();
   if (isBare) return;

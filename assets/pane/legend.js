@@ -1,7 +1,6 @@
 // What stands below a picture: what its colours mean, what is dashed, and a list of what may be looked at.
 
 import { choicesOf, offerChoices } from "../hands/choices.js";
-import { ramp } from "../paint/ink.js";
 import { make } from "../player/elements.js";
 import { fill } from "../trace/words.js";
 
@@ -10,7 +9,9 @@ export class Legend {
   #apart;
   #lookAt;
   #old;
+  #red;
   #root;
+  #scale;
   #step = "";
   #text = {};
 
@@ -23,10 +24,11 @@ export class Legend {
     this.#text = text;
     const root = this.#root;
     root.replaceChildren();
-    const scale = make("span", "rs-ramp", root);
-    scale.style.background = ramp();
-    scale.before(`${text["player.load"]}: ${text["player.idle"]} `);
-    scale.after(` ${text["player.full_load"]}`);
+    root.append(`${text["player.load"]}: ${text["player.idle"]} `);
+    this.#scale = make("span", "rs-ramp", root);
+    root.append(` ${text["player.full_load"]} `);
+    this.#red = make("span", "rs-red", root);
+    root.append(` ${text["player.full_wait"]} `);
     const look = make("label", "rs-look", root);
     look.textContent = `${text["player.look"]} `;
     this.#lookAt = make("select", "rs-pick", look);
@@ -40,6 +42,13 @@ export class Legend {
     this.#apart = make("button", "rs-button", this.#old, { type: "button" });
     this.#apart.textContent = text["player.apart"];
     this.#apart.addEventListener("click", () => this.#act.apart(true));
+  }
+
+  // In the page's colours.
+  paint({ load, red }) {
+    const steps = load.map((grey, k) => `${grey} ${(100 * k) / load.length}% ${(100 * (k + 1)) / load.length}%`);
+    this.#scale.style.background = `linear-gradient(90deg, ${steps.join(", ")})`;
+    this.#red.style.background = red;
   }
 
   choices(timeline, offers, focus) {

@@ -6,7 +6,7 @@ import { Card } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
 import { found } from "../hands/choices.js";
 import { Beside } from "./beside.js";
-import { elementsOf, entitled, keepRoom, roomFor } from "./frame.js";
+import { elementsOf, entitled, keepRoom, roomOf } from "./frame.js";
 import { Ghost, sharesPicture } from "../runs/ghost.js";
 import { handle } from "./handling.js";
 import { Legend } from "./legend.js";
@@ -14,7 +14,7 @@ import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
 import { Preview } from "../runs/preview.js";
-import { said } from "./sentence.js";
+import { instantOf, said } from "./sentence.js";
 import { Tip } from "../hands/tip.js";
 import { Why } from "./why.js";
 
@@ -43,6 +43,7 @@ export class Pane {
   #text = {};
   #timeline = null;
   #tip;
+  #told = 0; // pixels of its sentences
   #why;
 
   // `host` can `seek(t)`, `pause()` and `draw()` all anew; its `whatIf` answers where it has `offers` to ask what if.
@@ -51,7 +52,7 @@ export class Pane {
     this.#elements = elementsOf(document.createDocumentFragment());
     this.#elements.note.style.display = "none";
     this.#beside = new Beside(this.#elements);
-    this.#tip = new Tip(this.#elements);
+    this.#tip = new Tip(this.#elements, () => host.draw());
     this.#legend = new Legend(this.#elements.legend, { pin: (focus) => this.pin(focus), apart: host.apart });
     this.#preview = new Preview(this, host);
     this.#card = new Card(this.#elements.margin, host, this.#preview);
@@ -122,7 +123,7 @@ export class Pane {
     const isFocused = () => this.root.matches(":focus-within");
     this.#links = new Links(this.root, this.#host, {
       isFocused,
-      hover: (event, focus) => this.#hover(event, focus),
+      hover: (event, focus) => this.#tip.point(event, focus),
       changed: () => this.#host.layout(),
     });
     const carry = new Carry(canvas, this.#elements.main, {
@@ -147,11 +148,11 @@ export class Pane {
   // What is under the pointer is explained; what is clicked stays explained.
   #point(canvas, picture) {
     const under = (event) => picture()?.pick(event.offsetX, event.offsetY) ?? null;
-    canvas.addEventListener("pointermove", (event) => this.#hover(event, under(event)));
-    canvas.addEventListener("pointerleave", () => this.#hover(null, null));
+    canvas.addEventListener("pointermove", (event) => this.#tip.point(event, under(event)));
+    canvas.addEventListener("pointerleave", () => this.#tip.point(null, null));
     canvas.addEventListener("pointerdown", (event) => {
       const focus = under(event);
-      this.#hover(event, focus);
+      this.#tip.point(event, focus);
       this.pin(focus);
     });
   }
@@ -263,6 +264,7 @@ export class Pane {
   seat(view, { below, told }) {
     if (!this.#timeline) return;
     keepRoom(this.#elements, { below, told });
+    this.#told = told;
     this.show(view);
     this.#beside.seat(this.#timeline, this.#pictures.shown(view));
   }
@@ -275,7 +277,7 @@ export class Pane {
     if (!this.#timeline || !root.clientWidth) return;
     const side = this.#beside.measure();
     const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
-    const picture = roomFor(canvas, { several, full, under });
+    const picture = roomOf(canvas, this.#picture, { several, full, under, told: this.#told });
     this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
   }
 
@@ -284,8 +286,10 @@ export class Pane {
     if (!this.#room) return;
     const { colours, side, picture, whole } = this.#room;
     this.#why.settle(side.isBelow);
-    const surface = new Surface(this.#elements.canvas, colours);
-    this.#picture.layout(surface, { ...picture, span, window, order: this.#links.order });
+    this.#legend.paint(colours);
+    this.#elements.head.classList.toggle("rs-inside", picture.isInside);
+    const room = { ...picture, span, window, order: this.#links.order };
+    this.#picture.layout(new Surface(this.#elements.canvas, colours), room);
     this.#laid = this.#picture;
     if (this.#near) this.look(this.#near);
     this.#near = null;
@@ -298,11 +302,10 @@ export class Pane {
     if (this.#laid !== this.#picture) return; // where there was no room for it yet
     const [timeline, { root, canvas, slotsCanvas }] = [this.#timeline, this.#elements];
     this.#t = Math.max(0, Math.min(timeline.time, t));
-    const lights = this.#why.lit ?? (lit ? timeline.critical() : null);
     if (this.#morph?.isOver) this.#morph = null;
+    const look = { focus: this.#tip.focus ?? this.#pinned, lit: this.#why.lit ?? (lit ? timeline.critical() : null) };
     const passing = this.#morph?.state(theme(root)) ?? this.#behind(view, t);
-    this.#picture.paint(this.#t, { focus: this.#tip.focus ?? this.#pinned, lit: lights, ...passing });
-    this.#tell();
+    this.#picture.paint(this.#t, { ...look, told: this.#tell(), ...passing });
     const sentence = this.#sentence;
     if (canvas.getAttribute("aria-label") !== sentence) {
       canvas.setAttribute("aria-label", sentence);
@@ -336,19 +339,14 @@ export class Pane {
     this.#beside.paint(this.#t, this.#text);
   }
 
-  // What happens now, and below it the same in the words of the field.
+  // What happens now, and below it the same in the words of the field; returns the words for the picture's middle.
   #tell() {
     const { caption, field } = this.#elements;
     this.#sentence = this.#timeline.caption(this.#t);
     const { plain, exact } = said(this.#timeline, this.#text, this.#t);
     if (caption.textContent !== plain) caption.textContent = plain;
     if (field.textContent !== exact) field.textContent = exact;
-  }
-
-  #hover(event, focus) {
-    if (!this.#timeline) return;
-    this.#tip.point(event, focus);
-    this.#host.draw();
+    return { ...instantOf(this.#timeline, this.#text, this.#t), ...(this.#room?.picture.isInside && { exact, plain }) };
   }
 
   // Keep something in view until something else is chosen, with what can be done to it; `quiet` moves no page.

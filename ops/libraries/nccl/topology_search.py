@@ -9,6 +9,7 @@ from functools import lru_cache
 from ops.libraries.nccl.constants import GENERATIONS, MOST_CHANNELS, NET_SPEEDS, SPEEDS, Generation, Kind
 from ops.libraries.nccl.rings import closed_rings, open_paths
 from ops.libraries.nccl.tuner import Situation
+from ops.libraries.nccl.variables import FREE, Variables
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.topology.generations import REDUCING
@@ -52,8 +53,11 @@ class Seen:
 
 
 @lru_cache(maxsize=16)
-def look(topology: Topology, n: int) -> Seen:
-    """The situation of the first n ranks, with orders. Raises InputError for fewer than 2 ranks or unreachable ones."""
+def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
+    """The situation of the first n ranks, with orders, to an NCCL with these variables.
+
+    Raises InputError for fewer than 2 ranks or unreachable ones.
+    """
     if not 2 <= n <= topology.n:
         raise InputError("nccl.ranks", topology=topology.name, n=n, most=topology.n)
     nodes = _nodes(topology, n)
@@ -92,6 +96,8 @@ def look(topology: Topology, n: int) -> Seen:
         nvls_channels=heads if sharp else 0,
         bw_tree=tree,
         bw_nvls=nvls if sharp else 0.0,
+        release=variables.nccl,
+        variables=variables,
     )
     return Seen(situation, orders, nodes, amd)
 
