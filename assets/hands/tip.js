@@ -4,6 +4,8 @@ import { write } from "../hands/card.js";
 import { pointAlong, walk } from "../trace/walk.js";
 import { explain } from "../pane/explain.js";
 
+const FAR = 6; // pixels that a click may move
+
 export class Tip {
   #at = [0, 0];
   #draw;
@@ -14,6 +16,24 @@ export class Tip {
   constructor(elements, draw) {
     [this.#elements, this.#draw] = [elements, draw];
     this.focus = null; // what the pointer is on
+  }
+
+  // Explain what is under the pointer on a canvas that shows `picture()`. What is clicked is chosen, by `pin(focus)`; a press
+  // that goes on elsewhere drags something.
+  watch(canvas, picture, pin) {
+    const under = (event) => picture()?.pick(event.offsetX, event.offsetY) ?? null;
+    let pressed = null;
+    canvas.addEventListener("pointermove", (event) => this.point(event, under(event)));
+    canvas.addEventListener("pointerleave", () => this.point(null, null));
+    canvas.addEventListener("pointerdown", (event) => {
+      pressed = { x: event.clientX, y: event.clientY, focus: under(event) };
+      this.point(event, pressed.focus);
+    });
+    canvas.addEventListener("pointerup", ({ clientX: x, clientY: y }) => {
+      if (pressed && Math.hypot(x - pressed.x, y - pressed.y) < FAR) pin(pressed.focus);
+      pressed = null;
+    });
+    canvas.addEventListener("pointercancel", () => (pressed = null));
   }
 
   // Point at something, or at nothing.
