@@ -56,9 +56,9 @@ export class Tip {
   // Where in a picture something stands, with the room there is around it; null where nobody knows.
   anchor(picture, focus) {
     const [x, y] = (focus && (standsAt(picture, focus) ?? this.#kept)) ?? [];
-    const { clientWidth: width, clientHeight: height, offsetLeft: left, offsetTop: top } = this.#elements.canvas;
-    const isInside = x >= 0 && y >= 0 && x <= width && y <= height;
-    return isInside ? { x: left + x, y: top + y, width: left + width, height: top + height } : null;
+    const { style } = this.#elements.canvas; // what has been laid out need not be asked for
+    const [width, height] = [parseFloat(style.width), parseFloat(style.height)];
+    return x >= 0 && y >= 0 && x <= width && y <= height ? { x, y, width, height } : null;
   }
 
   show(timeline, text, t) {
