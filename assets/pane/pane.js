@@ -14,7 +14,8 @@ import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
 import { Preview } from "../runs/preview.js";
-import { instantOf, said } from "./sentence.js";
+import { focusOf } from "../answer/reveal.js";
+import { instantOf, said } from "../answer/sentence.js";
 import { Tip } from "../hands/tip.js";
 import { Why } from "./why.js";
 
@@ -261,12 +262,12 @@ export class Pane {
   // Find the room there is: `several` when others stand beside, `below` pixels left for what has to stay in sight below,
   // and `full` where the picture takes all the room it may.
   measure({ several, below, full }) {
-    const { root, canvas, legend } = this.#elements;
+    const { root, legend } = this.#elements;
     this.#room = null;
     if (!this.#timeline || !root.clientWidth) return;
     const side = this.#beside.measure();
     const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
-    const picture = roomOf(canvas, this.#picture, { several, full, under, told: this.#told });
+    const picture = roomOf(this.#elements, this.#picture, { several, full, under, told: this.#told });
     this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
   }
 
@@ -276,7 +277,6 @@ export class Pane {
     const { colours, side, picture, whole } = this.#room;
     this.#why.settle(side.isBelow);
     this.#legend.paint(colours);
-    this.#elements.head.classList.toggle("rs-inside", picture.isInside);
     const room = { ...picture, span, window, order: this.#links.order };
     this.#picture.layout(new Surface(this.#elements.canvas, colours), room);
     this.#laid = this.#picture;
@@ -348,6 +348,12 @@ export class Pane {
     if (!quiet) this.#card.scrollIntoView();
   }
 
+  // Show what words of an answer are about: a link, a rank, or what the time is made of.
+  reveal(what, name) {
+    if (what === "part" || what === "why") this.#why.reveal(name);
+    else this.pin(focusOf(this.#timeline, what, name));
+  }
+
   // Whether other rows are seen for it.
   #pin(focus) {
     this.#preview.show("");
@@ -368,7 +374,6 @@ export class Pane {
     this.#links.against(old && old.time);
   }
 
-  // Nothing chosen, nothing explained.
   clear() {
     this.unhover();
     this.pin(null);

@@ -39,3 +39,9 @@ export function entitle(button, words) {
   button.setAttribute("aria-label", words);
   button.title = words;
 }
+
+// Tell the page around where a clock stands, as a share of all its time.
+export function tellInstant(parent, { t, time }) {
+  const detail = { share: time > 0 ? t / time : 0 };
+  parent.dispatchEvent(new CustomEvent("ringside-instant", { bubbles: true, composed: true, detail }));
+}

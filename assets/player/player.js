@@ -3,7 +3,7 @@
 import { fill, seconds } from "../trace/words.js";
 import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
-import { follow, make } from "./elements.js";
+import { follow, make, tellInstant } from "./elements.js";
 import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
 import { lay, moveCameras } from "../pane/laid.js";
@@ -14,6 +14,7 @@ import { canShow, refusals, registered, viewAfter } from "./registry.js";
 import { Shown, stretch } from "../runs/shown.js";
 import { Sight } from "./sight.js";
 import { Standings } from "../runs/standings.js";
+import { Strip } from "../answer/strip.js";
 import { TimeWindow } from "../time/window.js";
 
 const VERSION = 4;
@@ -43,6 +44,7 @@ class Player {
   #shown = new Shown();
   #sight;
   #standings;
+  #strip;
   #telling = 0;
   #text = {};
   #turn = 0;
@@ -58,6 +60,7 @@ class Player {
     const acts = this.#acts();
     this.#controls = new Controls(acts);
     this.#keys = keysOf(this.#clock, acts, registered());
+    this.#strip = new Strip(parent, acts.reveal);
     this.#standings = new Standings(parent, () => this.#host.apart(false));
     this.#grid = make("div", "rs-panes", parent);
     const [draw, brush, layout] = [() => this.#refresh(), (range) => this.#brush(range), () => this.#layout()];
@@ -88,6 +91,10 @@ class Player {
       this.#pause();
       act(value);
     };
+    const go = (instant) => {
+      this.#pause(true);
+      this.#seek(instant);
+    };
     return {
       first: still(() => this.#seek(0)),
       back: still(() => this.#seek(clock.stepFrom(-1))),
@@ -105,13 +112,14 @@ class Player {
       full: () => this.#full.toggle(),
       view: (name) => this.#setView(name),
       light: () => this.#setLit(!this.#lit),
-      go: (instant) => {
-        this.#pause(true);
-        this.#seek(instant);
-      },
+      go,
+      reveal: (what, name) => (what === "t" ? go(Number(name)) : this.#panes[0].reveal(what, name)),
       turn: (name) =>
         this.#setView(name ? (this.#view === name ? FIRST : name) : viewAfter(this.#view, this.#timelines)),
-      look: (move) => this.#look(move),
+      look: (move) => {
+        moveCameras(this.#panes, move);
+        this.#refresh();
+      },
       help: () => this.#controls.toggleHelp(),
       clear: () => this.#clear(),
     };
@@ -145,6 +153,7 @@ class Player {
   // Show runs that are decoded. Panes come with them: one without a run would be an empty place, laid out in vain.
   #take(data) {
     this.#changing = true;
+    this.#strip.show(data.answer);
     this.#seat(this.#shown.panes);
     this.#shown.fill(this.#panes);
     const isNew = this.#begin(data);
@@ -219,6 +228,7 @@ class Player {
   #layout() {
     if (!this.#ready || this.#changing) return;
     const [parent, controls, span] = [this.#parent, this.#controls.root, this.#clock.time];
+    this.#strip.fit();
     lay(this.#panes, { parent, controls, told: this.#host.told, view: this.#view, span, window: this.#window });
     this.#draw();
     this.#sight.settle();
@@ -231,10 +241,7 @@ class Player {
     this.#controls.show(this.#clock, this.#panes[0].caption);
     this.#standings.paint(this.#panes, this.#clock.t, this.#text);
     if (!this.#playing) this.#marker.keep();
-    const share = this.#clock.time > 0 ? this.#clock.t / this.#clock.time : 0;
-    this.#parent.dispatchEvent(
-      new CustomEvent("ringside-instant", { bubbles: true, composed: true, detail: { share } }),
-    );
+    tellInstant(this.#parent, this.#clock);
   }
 
   // Draw again what has changed without the clock; while playing the next frame does.
@@ -326,11 +333,6 @@ class Player {
     if (!this.#panes.some((pane) => pane.isTravelling)) return;
     this.#refresh();
     requestAnimationFrame(() => this.#travel());
-  }
-
-  #look(move) {
-    moveCameras(this.#panes, move);
-    this.#refresh();
   }
 
   // Play a stretch of time over and over, or all of it.

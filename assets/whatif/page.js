@@ -9,12 +9,13 @@ import { Runner } from "./whatif.js";
 import { NeedsPythonError, isKnown } from "./words.js";
 
 const REST = 300; // ms
+const REMEDY = "remedy"; // asked of a plan, as in `ui.server.future`
 const MOST = 3; // runs beside one, as in `ops.plan.notation`
 const REMOVED = "cut_cable:";
 const UNDO = "undo"; // as in `ui.controls.fork`
 const players = new WeakMap();
 
-// The runs of what the page would show of a plan with what is asked, or null where it has to say more itself.
+// The runs and the answer of what the page would show of a plan with what is asked, or null where it has to say more itself.
 async function futureOf({ plan, language, to }, asked = "") {
   const body = JSON.stringify({ plan, language, asked });
   const headers = { "content-type": "application/json" };
@@ -35,6 +36,7 @@ function otherSize(plan, other) {
 const idsOf = ({ turn, runs }) => [turn, ...runs.map(({ id }) => id)].join();
 
 class Ahead {
+  #answer = null; // of the runs that are ahead of the page
   #asked = []; // what-ifs of the reader that the page has not received yet
   #isFollowing = false;
   #keep = false;
@@ -106,10 +108,10 @@ class Ahead {
   async #follow() {
     const [question, turn] = [this.#next, (this.#turn += 1)];
     [this.#next, this.#isFollowing] = [null, true];
-    const runs = (await this.#resized(question)) ?? (await futureOf(question));
+    const came = (await this.#resized(question)) ?? (await futureOf(question));
     this.#isFollowing = false;
     if (this.#stop.signal.aborted) return;
-    if (runs && turn === this.#turn) this.#come(runs, false);
+    if (came && turn === this.#turn) this.#come(came, false);
     if (this.#next) this.#follow();
   }
 
@@ -119,7 +121,7 @@ class Ahead {
     if (!size) return null;
     await this.prepare();
     const worked = this.#worked(`size:bytes=${size}`);
-    return worked && [this.#made(worked, size, "")];
+    return worked && { runs: [this.#made(worked, size, "")], answer: null };
   }
 
   #made({ timeline }, name, title) {
@@ -127,8 +129,8 @@ class Ahead {
     return { id: `${id};${name}`, note, title, timeline };
   }
 
-  #come(runs, keep) {
-    [this.#runs, this.#keep] = [runs, keep];
+  #come({ runs, answer }, keep) {
+    [this.#runs, this.#answer, this.#keep] = [runs, answer, keep];
     this.show(this.#ahead);
   }
 
@@ -136,7 +138,7 @@ class Ahead {
   get #ahead() {
     const start = { ...this.#page.start, is_ahead: true };
     if (this.#keep) start.keep = true;
-    return { ...this.#page, runs: this.#runs, start };
+    return { ...this.#page, runs: this.#runs, answer: this.#answer, start };
   }
 
   // What if this happened: both futures are shown as soon as they are there, from the same instant on. Returns why they are
@@ -158,8 +160,9 @@ class Ahead {
     const before = { ...now, title: this.#page.text["player.whatif.before"], stays: !others.length };
     const isKept = worked.isFurther || (others.length === 1 && others[0].stays);
     const made = this.#made(worked, [...this.#sent, ...this.#asked].join(";"), label);
-    this.#past.push(this.#runs);
-    this.#come([made, ...(isKept ? others : [...others, before].slice(-MOST))], true);
+    this.#past.push({ runs: this.#runs, answer: this.#answer });
+    const runs = [made, ...(isKept ? others : [...others, before].slice(-MOST))];
+    this.#come({ runs, answer: null }, true);
     this.#rest(REST);
   }
 
@@ -173,7 +176,8 @@ class Ahead {
     this.#turn += 1;
     const isTold = !this.#asked.pop();
     if (this.#past.length) {
-      this.#runs = this.#past.pop();
+      const before = this.#past.pop();
+      [this.#runs, this.#answer] = [before.runs, before.answer];
       this.show(this.#runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
     }
     if (isTold) this.#sent.pop();
@@ -183,10 +187,10 @@ class Ahead {
 
   async #fetch() {
     const [turn, { future }] = [this.#turn, this.#page];
-    const runs = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
+    const came = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
     if (turn !== this.#turn || this.#stop.signal.aborted) return;
-    if (runs) this.#come(runs, true);
-    this.#rest(runs ? REST : 0);
+    if (came) this.#come(came, true);
+    this.#rest(came ? REST : 0);
   }
 
   #rest(time) {
@@ -208,7 +212,17 @@ class Ahead {
       if (!this.#asked.length) this.#runs = null;
     }
     this.#page = data;
+    if (data.answer?.asks) this.#remedy(data);
     return this.#runs ? this.#ahead : data;
+  }
+
+  // What would win a loss back takes many runs: it comes later, with all else of the answer.
+  async #remedy(data) {
+    data.answer.asks = false;
+    const answer = data.future ? await futureOf(data.future, REMEDY) : null;
+    if (!answer || this.#stop.signal.aborted || idsOf(this.#page) !== idsOf(data)) return;
+    this.#page.answer = answer;
+    if (!this.#runs) this.show(this.#page);
   }
 
   close() {

@@ -30,7 +30,7 @@ def test_the_page_that_follows_what_if_moves_no_picture(visit):
     page.player.locator(".rs-undo").wait_for()
     first, ahead = page.player.element_handle(), top(page)
     page.where(HALVED)
-    page.page.locator(".st-key-answer h2").wait_for()
+    page.page.locator(".rs-said-headline").wait_for()
     page.settle()
     assert top(page) == ahead
     assert first.evaluate("e => e.isConnected")
@@ -94,7 +94,7 @@ def test_half_a_link_is_two_choices_away_and_the_old_run_stays_in_the_picture(vi
     expect(card).to_contain_text(say("player.card.full"))
     halve(page)
     page.where("bandwidth%3D12.5GBps")
-    page.page.locator(".st-key-answer h2").wait_for()
+    page.page.locator(".rs-said-headline").wait_for()
     page.settle()
     assert page.t == 0.002
     expect(page.player.locator(".rs-old")).to_contain_text("14")  # steps
@@ -124,7 +124,7 @@ FOUND = """(canvas) => {
   const tip = canvas.getRootNode().querySelector(".rs-tip");
   const found = {};
   for (let x = 16; x < width; x += 32)
-    for (let y = 12; y < Math.min(height, 800); y += 24) {
+    for (let y = 12; y < Math.min(height, 800); y += 12) {
       const at = [left + x, top + y];
       canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: at[0], clientY: at[1], bubbles: true }));
       const told = tip.checkVisibility() ? tip.textContent : "";

@@ -210,7 +210,8 @@ def _files(exhibit: Exhibit, address: str) -> Iterator[tuple[str, str]]:
     assert isinstance(played, Played), "a plan is a run"
     yield f"scenes/{exhibit.name}.svg", of_run(played.traces[0], exhibit.view, exhibit.title(ENGLISH))
     yield f"scenes/{exhibit.name}.yaml", to_yaml(exhibit.plan)
-    yield f"scenes/{exhibit.name}.ipynb", notebook(exhibit)
+    query = urlencode(to_link(exhibit.plan) | {"view": exhibit.view})
+    yield f"scenes/{exhibit.name}.ipynb", notebook(exhibit.title(ENGLISH), query)
     for language in languages():
         yield _at(language, f"scenes/{exhibit.name}.html"), _page(exhibit, played, language, address)
 
@@ -231,7 +232,8 @@ def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
     """The player of an example, and the ways on."""
     pairs = zip(played.traces, played.titles, strict=True)
     runs = [_packed(trace, language, title) for trace, title in pairs]
-    data = player_data(runs, language, Start(0.0, exhibit.view), offers=offers(language))
+    more = {"offers": offers(language), "answer": played.answer(language)}
+    data = player_data(runs, language, Start(0.0, exhibit.view), **more)
     top = "../" * (_at(language, "scenes/x").count("/"))
     back = f'<a href="../index.html">{escape(say("examples.all", language))}</a>'
     keep = f'<button id="keep" data-file="{exhibit.name}.html">{escape(say("examples.keep", language))}</button>'
@@ -333,12 +335,11 @@ INSTALLED = (
 """What a notebook says to those whose kernel lacks it."""
 
 
-def notebook(exhibit: Exhibit) -> str:
-    """One cell that shows the example."""
-    words = urlencode(to_link(exhibit.plan) | {"view": exhibit.view})
+def notebook(title: str, query: str) -> str:
+    """One cell that shows the run of a link."""
     cells = [
-        ("markdown", f"# {exhibit.title(ENGLISH)}\n{INSTALLED}"),
-        ("code", f"from ringside.notebook import show\n\nshow({f'?{words}'!r})"),
+        ("markdown", f"# {title}\n{INSTALLED}"),
+        ("code", f"from ringside.notebook import show\n\nshow({f'?{query}'!r})"),
     ]
     made: list[dict[str, Any]] = [
         {"cell_type": kind, "id": f"{kind}-{k}", "metadata": {}, "source": text}

@@ -76,10 +76,11 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
 .st-key-title input { font-size: 1.3rem; font-weight: 600; padding: 0; cursor: pointer; }
 .st-key-title button { padding: 0; width: 1.1rem; }
 .st-key-picture:not(:has([data-ringside-stage])) { min-height: calc(100vh - 6.5rem); }
-.st-key-answer h2 { font-size: 1.75rem; line-height: 1.25; padding: 0; }
-.st-key-answer [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
-.st-key-answer p { opacity: 0.75; }
-@media (max-width: 640px) { .st-key-answer h2 { font-size: 1.25rem; } }
+[class*="st-key-answer_"] { gap: 0.25rem; }
+[class*="st-key-answer_"] h2 { font-size: 1.75rem; line-height: 1.25; padding: 0; }
+[class*="st-key-answer_"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
+[class*="st-key-answer_"] p { opacity: 0.8; }
+@media (max-width: 640px) { [class*="st-key-answer_"] h2 { font-size: 1.25rem; } }
 .st-key-making:not(:empty) {
   position: fixed; right: 1rem; bottom: 1rem; z-index: 1000000; width: min(24rem, 100vw - 2rem);
   padding: 0.75rem 1rem; border-radius: 0.5rem; background: Canvas; box-shadow: 0 2px 16px #0005;

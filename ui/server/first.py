@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from ops.plan.link import from_link
 from ui.address import PLAN
+from ui.controls import answer as answer_line
 from ui.controls import fork
 from ui.navigation import first
 from ui.plan.beginning import beginning_of, explaining
@@ -101,4 +102,4 @@ def picture(query: str, language: str, whose: str) -> bytes:
             return NOTHING
         usual = explaining(plan, (picture.shaped for _, picture, _ in runs))
         start = Start(begun.t, begun.view or usual, number=1, place=begun.place, usual=usual)
-        return written(player_data(fork.packed(runs), language, start))
+        return written(player_data(fork.packed(runs), language, start, answer=answer_line.of(runs)))
