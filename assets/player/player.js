@@ -192,7 +192,7 @@ class Player {
     const share = clock.position / Math.max(1, clock.steps);
     this.#ids = ids;
     const timelines = this.#timelines;
-    clock.follow(timelines, isSame);
+    clock.follow(timelines, isSame, this.#panes.length > 1 ? 0 : this.#panes[0].old?.time);
     this.#host.stretch();
     if (isNew) {
       this.#pause(true);
