@@ -11,6 +11,8 @@ import { NeedsPythonError, isKnown } from "./words.js";
 const REST = 300; // ms
 const REMEDY = "remedy"; // asked of a plan, as in `ui.server.future`
 const MOST = 3; // runs beside one, as in `ops.plan.notation`
+const REMOVED = "cut_cable:";
+const UNDO = "undo"; // as in `ui.controls.fork`
 const players = new WeakMap();
 
 // The runs and the answer of what the page would show of a plan with what is asked, or null where it has to say more itself.
@@ -40,6 +42,7 @@ class Ahead {
   #keep = false;
   #next = null; // where a slider stands
   #page = null;
+  #past = []; // what was shown before each what-if, where that came from here
   #ready = null; // the run of the page that can be run again here, and what does so
   #resting = 0;
   #runs = null;
@@ -64,17 +67,21 @@ class Ahead {
     return ready.there;
   }
 
-  // What may be asked here: without a page that has a server, what this can work out.
+  // What may be asked here: without a page that has a server, what this can work out, and what people look for on a link.
   offers(all, timeline) {
     if (this.tell) return all;
-    return Runner.canRun(timeline) ? all.filter(({ spec }) => isKnown(spec)) : [];
+    return Runner.canRun(timeline) ? all.filter(({ spec }) => isKnown(spec) || spec.startsWith(REMOVED)) : [];
   }
 
   // The page's first run with what was asked, and one question more: its timeline, or null where that needs Python.
   #worked(spec) {
+    return this.#tried((runner, specs) => runner.run(specs), spec);
+  }
+
+  #tried(act, spec) {
     const { runner } = this.#ready ?? {};
     try {
-      return runner?.run([...this.#sent, ...this.#asked, spec]) ?? null;
+      return runner ? act(runner, [...this.#sent, ...this.#asked, spec]) : null;
     } catch (error) {
       if (!(error instanceof NeedsPythonError || error instanceof RangeError)) throw error; // the latter for memory
       return null;
@@ -83,6 +90,11 @@ class Ahead {
 
   preview(spec) {
     return this.#worked(spec)?.timeline ?? null;
+  }
+
+  // Seconds that the run takes with a question more, or null.
+  timeOf(spec) {
+    return this.#tried((runner, specs) => runner.raw(specs).run.time, spec);
   }
 
   #arrive(detail) {
@@ -145,18 +157,32 @@ class Ahead {
   // The run that was worked out, beside what would have been; as the page will have them.
   #show(worked, label) {
     const [now, ...others] = this.#runs ?? this.#page.runs;
-    const before = { ...now, title: now.title || this.#page.text["player.whatif.before"], undo: undefined };
-    const beside = worked.isFurther ? others : [...others, before].slice(-MOST);
+    const before = { ...now, title: this.#page.text["player.whatif.before"], stays: !others.length };
+    const isKept = worked.isFurther || (others.length === 1 && others[0].stays);
     const made = this.#made(worked, [...this.#sent, ...this.#asked].join(";"), label);
-    const [ahead, asked] = [{ runs: this.#runs, answer: this.#answer }, this.#asked.slice(0, -1)];
-    const undo = this.tell ? undefined : () => this.#undo(ahead, asked);
-    this.#come({ runs: [{ ...made, undo }, ...beside], answer: null }, true);
+    this.#past.push({ runs: this.#runs, answer: this.#answer });
+    const runs = [made, ...(isKept ? others : [...others, before].slice(-MOST))];
+    this.#come({ runs, answer: null }, true);
     this.#rest(REST);
   }
 
-  #undo({ runs, answer }, asked) {
-    [this.#asked, this.#runs, this.#answer] = [asked, runs, answer];
-    this.show(runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
+  get canUndo() {
+    return this.#past.length > 0 || Boolean(this.tell && this.#page.runs[1]?.stays);
+  }
+
+  // Take the last what-if back: here, where it came from here, and where the page has heard of it.
+  undo() {
+    clearTimeout(this.#resting);
+    this.#turn += 1;
+    const isTold = !this.#asked.pop();
+    if (this.#past.length) {
+      const before = this.#past.pop();
+      [this.#runs, this.#answer] = [before.runs, before.answer];
+      this.show(this.#runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
+    }
+    if (isTold) this.#sent.pop();
+    if (isTold) this.tell?.(UNDO);
+    else if (this.#asked.length) this.#rest(REST);
   }
 
   async #fetch() {
@@ -181,6 +207,7 @@ class Ahead {
   take(data) {
     if (this.#page && idsOf(this.#page) !== idsOf(data)) {
       this.#sent = [];
+      this.#past = [];
       if (!this.tell) this.#asked = []; // nobody is going to hear of it
       if (!this.#asked.length) this.#runs = null;
     }
