@@ -13,8 +13,13 @@ const REMEDY = "remedy"; // asked of a plan, as in `ui.server.future`
 const MOST = 3; // runs beside one, as in `ops.plan.notation`
 const players = new WeakMap();
 
-// The runs and the answer of what the page would show of a plan with what is asked, or null where it has to say more itself.
-async function futureOf({ plan, language, to }, asked = "") {
+// The runs of what the page would show of a plan with what is asked, with their answer; null where it has to say more itself.
+async function futureOf(question, asked = "") {
+  const came = await told(question, asked);
+  return came && Object.assign(came.runs, { answer: came.answer });
+}
+
+async function told({ plan, language, to }, asked) {
   const body = JSON.stringify({ plan, language, asked });
   const headers = { "content-type": "application/json" };
   try {
@@ -34,7 +39,6 @@ function otherSize(plan, other) {
 const idsOf = ({ turn, runs }) => [turn, ...runs.map(({ id }) => id)].join();
 
 class Ahead {
-  #answer = null; // of the runs that are ahead of the page
   #asked = []; // what-ifs of the reader that the page has not received yet
   #isFollowing = false;
   #keep = false;
@@ -96,10 +100,10 @@ class Ahead {
   async #follow() {
     const [question, turn] = [this.#next, (this.#turn += 1)];
     [this.#next, this.#isFollowing] = [null, true];
-    const came = (await this.#resized(question)) ?? (await futureOf(question));
+    const runs = (await this.#resized(question)) ?? (await futureOf(question));
     this.#isFollowing = false;
     if (this.#stop.signal.aborted) return;
-    if (came && turn === this.#turn) this.#come(came, false);
+    if (runs && turn === this.#turn) this.#come(runs, false);
     if (this.#next) this.#follow();
   }
 
@@ -109,7 +113,7 @@ class Ahead {
     if (!size) return null;
     await this.prepare();
     const worked = this.#worked(`size:bytes=${size}`);
-    return worked && { runs: [this.#made(worked, size, "")], answer: null };
+    return worked && [this.#made(worked, size, "")];
   }
 
   #made({ timeline }, name, title) {
@@ -117,8 +121,8 @@ class Ahead {
     return { id: `${id};${name}`, note, title, timeline };
   }
 
-  #come({ runs, answer }, keep) {
-    [this.#runs, this.#answer, this.#keep] = [runs, answer, keep];
+  #come(runs, keep) {
+    [this.#runs, this.#keep] = [runs, keep];
     this.show(this.#ahead);
   }
 
@@ -126,7 +130,7 @@ class Ahead {
   get #ahead() {
     const start = { ...this.#page.start, is_ahead: true };
     if (this.#keep) start.keep = true;
-    return { ...this.#page, runs: this.#runs, answer: this.#answer, start };
+    return { ...this.#page, runs: this.#runs, answer: this.#runs.answer ?? null, start };
   }
 
   // What if this happened: both futures are shown as soon as they are there, from the same instant on. Returns why they are
@@ -148,23 +152,24 @@ class Ahead {
     const before = { ...now, title: now.title || this.#page.text["player.whatif.before"], undo: undefined };
     const beside = worked.isFurther ? others : [...others, before].slice(-MOST);
     const made = this.#made(worked, [...this.#sent, ...this.#asked].join(";"), label);
-    const [ahead, asked] = [{ runs: this.#runs, answer: this.#answer }, this.#asked.slice(0, -1)];
-    const undo = this.tell ? undefined : () => this.#undo(ahead, asked);
-    this.#come({ runs: [{ ...made, undo }, ...beside], answer: null }, true);
+    const [runs, asked] = [this.#runs, this.#asked.slice(0, -1)];
+    const undo = this.tell ? undefined : () => this.#undo(runs, asked);
+    this.#come([{ ...made, undo }, ...beside], true);
     this.#rest(REST);
   }
 
-  #undo({ runs, answer }, asked) {
-    [this.#asked, this.#runs, this.#answer] = [asked, runs, answer];
+  #undo(runs, asked) {
+    this.#asked = asked;
+    this.#runs = runs;
     this.show(runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
   }
 
   async #fetch() {
     const [turn, { future }] = [this.#turn, this.#page];
-    const came = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
+    const runs = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
     if (turn !== this.#turn || this.#stop.signal.aborted) return;
-    if (came) this.#come(came, true);
-    this.#rest(came ? REST : 0);
+    if (runs) this.#come(runs, true);
+    this.#rest(runs ? REST : 0);
   }
 
   #rest(time) {
@@ -192,7 +197,7 @@ class Ahead {
   // What would win a loss back takes many runs: it comes later, with all else of the answer.
   async #remedy(data) {
     data.answer.asks = false;
-    const answer = data.future ? await futureOf(data.future, REMEDY) : null;
+    const answer = data.future ? await told(data.future, REMEDY) : null;
     if (!answer || this.#stop.signal.aborted || idsOf(this.#page) !== idsOf(data)) return;
     this.#page.answer = answer;
     if (!this.#runs) this.show(this.#page);
