@@ -8,7 +8,7 @@ from ops.libraries.nccl.choice import NcclChoice, choose, work_of
 from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.releases import NEWEST
 from ops.libraries.nccl.tuner import Candidate
-from ops.libraries.nccl.variables import set_variables
+from ops.libraries.nccl.variables import machine_with, set_variables
 from ops.plan import Plan
 from ops.plan.notation import assignments
 from ops.run import execute
@@ -43,8 +43,8 @@ from terminal.shared.types import ASSIGNMENT, SIZE
 @click.option("--collective", default="allreduce", metavar="NAME", help="allreduce if left out")
 def nccl_choice(plan: Plan, sizes: tuple[int, ...], collective: str) -> Answer:
     """Show NCCL's algorithm and protocol, its predictions for all of them, and its rings."""
-    machine = plan.topology()
     options = set_variables(assignments(plan.settings, "--set"), "nccl-choice")
+    machine = machine_with(plan.topology(), options)
     ranks = machine.taking_part(plan.ranks)
     choices = [
         choose(machine, collective, size, ranks, options=options)

@@ -4,6 +4,7 @@ import { make } from "../player/elements.js";
 import { isFull } from "../player/fullscreen.js";
 import { longest } from "../answer/sentence.js";
 
+const HEAD = { least: 44, edge: 12 }; // pixels of sentences below a picture, and above them
 const HIGH = { several: 420, least: 220, full: 96, edge: 10 };
 
 // How high a picture and what stands below it may be: what the page says, or what is left of the window.
@@ -11,8 +12,17 @@ export function heightFor(canvas) {
   return parseFloat(getComputedStyle(canvas).getPropertyValue("--rs-high")) || globalThis.innerHeight - topOf(canvas);
 }
 
+// The room of a picture above all that is `under` it and its sentences, `told` pixels high; `isInside` where it says in its
+// middle what they say.
+export function roomOf(canvas, picture, { several, full, under, told }) {
+  const free = roomFor(canvas, { several, full, under });
+  if (!full && picture.tells?.(free)) return { ...free, isInside: true };
+  const beneath = Math.max(HEAD.least, told) + HEAD.edge;
+  return { ...roomFor(canvas, { several, full, under: under + beneath }), isInside: false };
+}
+
 // How wide a picture is, and how high it may be above all that is `under` it.
-export function roomFor(canvas, { several, full, under }) {
+function roomFor(canvas, { several, full, under }) {
   const room = Math.min(several && !full ? HIGH.several : Infinity, heightFor(canvas) - under - HIGH.edge);
   const most = Math.max(full ? HIGH.full : HIGH.least, room);
   return { width: canvas.parentElement.clientWidth, most, least: full ? most : 0 };

@@ -7,7 +7,7 @@ import { Carry } from "../hands/carry.js";
 import { choicesOf, found, listOf, offerChoices } from "../hands/choices.js";
 import { Beside } from "./beside.js";
 import { explain } from "./explain.js";
-import { elementsOf, keepRoom, roomFor } from "./frame.js";
+import { elementsOf, keepRoom, roomOf } from "./frame.js";
 import { handle } from "./handling.js";
 import { legendOf } from "./legend.js";
 import { Morph } from "./morph.js";
@@ -15,7 +15,7 @@ import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
 import { Preview, entitled } from "./preview.js";
 import { focusOf } from "../answer/reveal.js";
-import { said } from "../answer/sentence.js";
+import { instantOf, said } from "../answer/sentence.js";
 import { Why } from "./why.js";
 
 export class Pane {
@@ -42,6 +42,7 @@ export class Pane {
   #t = 0;
   #text = {};
   #timeline = null;
+  #told = 0; // pixels of its sentences
   #why;
 
   // `host` can `seek(t)`, `pause()` and `draw()` all anew; its `whatIf` answers where it has `offers` to ask what if.
@@ -256,6 +257,7 @@ export class Pane {
   seat(view, { below, told }) {
     if (!this.#timeline) return;
     keepRoom(this.#elements, { below, told });
+    this.#told = told;
     this.show(view);
     this.#beside.seat(this.#timeline, this.#pictures.shown(view));
   }
@@ -263,12 +265,12 @@ export class Pane {
   // Find the room there is: `several` when others stand beside, `below` pixels left for what has to stay in sight below,
   // and `full` where the picture takes all the room it may.
   measure({ several, below, full }) {
-    const { root, canvas, head, legend } = this.#elements;
+    const { root, canvas, legend } = this.#elements;
     this.#room = null;
     if (!this.#timeline || !root.clientWidth) return;
     const side = this.#beside.measure();
-    const under = below + this.#why.under(side.isBelow) + head.offsetHeight + legend.offsetHeight;
-    const picture = roomFor(canvas, { several, full, under });
+    const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
+    const picture = roomOf(canvas, this.#picture, { several, full, under, told: this.#told });
     this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
   }
 
@@ -278,8 +280,9 @@ export class Pane {
     const { colours, side, picture, whole } = this.#room;
     this.#why.settle(side.isBelow);
     this.#paintLegend(colours);
-    const surface = new Surface(this.#elements.canvas, colours);
-    this.#picture.layout(surface, { ...picture, span, window, order: this.#links.order });
+    this.#elements.head.classList.toggle("rs-inside", picture.isInside);
+    const room = { ...picture, span, window, order: this.#links.order };
+    this.#picture.layout(new Surface(this.#elements.canvas, colours), room);
     this.#laid = this.#picture;
     if (this.#isFresh) return;
     this.#beside.layout(colours, side);
@@ -290,11 +293,9 @@ export class Pane {
     if (this.#laid !== this.#picture) return; // where there was no room for it yet
     const [timeline, { root, canvas, slotsCanvas }] = [this.#timeline, this.#elements];
     this.#t = Math.max(0, Math.min(timeline.time, t));
-    const lights = this.#why.lit ?? (lit ? timeline.critical() : null);
     if (this.#morph?.isOver) this.#morph = null;
-    const passing = this.#morph?.state(theme(root));
-    this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights, ...passing });
-    this.#tell();
+    const look = { focus: this.#hovered ?? this.#pinned, lit: this.#why.lit ?? (lit ? timeline.critical() : null) };
+    this.#picture.paint(this.#t, { ...look, told: this.#tell(), ...this.#morph?.state(theme(root)) });
     const sentence = this.#sentence;
     if (canvas.getAttribute("aria-label") !== sentence) {
       canvas.setAttribute("aria-label", sentence);
@@ -319,13 +320,14 @@ export class Pane {
     this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
   }
 
-  // What happens now, and below it the same in the words of the field.
+  // What happens now, and below it the same in the words of the field; returns the words for the picture's middle.
   #tell() {
     const { caption, field } = this.#elements;
     this.#sentence = this.#timeline.caption(this.#t);
     const { plain, exact } = said(this.#timeline, this.#text, this.#t);
     if (caption.textContent !== plain) caption.textContent = plain;
     if (field.textContent !== exact) field.textContent = exact;
+    return { ...instantOf(this.#timeline, this.#text, this.#t), ...(this.#room?.picture.isInside && { exact, plain }) };
   }
 
   #hover(event, focus) {

@@ -1,7 +1,7 @@
 // Few ranks as large cards with the numbers they hold and the bytes they have sent, their cables, and numbers on their way.
 
 import { blockColour, faint, inkOn, quiet } from "../paint/ink.js";
-import { RED, busyOf, loadColour, loadLevel, waitedFor } from "../paint/load.js";
+import { RED, bottlenecks, loadColour, loadLevel, waitedFor } from "../paint/load.js";
 import { Sent } from "../trace/sent.js";
 import { bytesText, fill, percent } from "../trace/words.js";
 import { pointAlong } from "../trace/walk.js";
@@ -103,7 +103,7 @@ export class Board {
     const { context: g, colours } = this.#surface;
     const shares = this.#loads(moves ? busy : []);
     g.lineCap = "round";
-    const isWaitedFor = waitedFor(shares, busyOf(this.timeline));
+    const isWaitedFor = waitedFor(shares, bottlenecks(this.timeline));
     for (const { link, points } of this.#plan.lanes) {
       const level = isWaitedFor(link) ? RED : loadLevel(shares[link]);
       g.strokeStyle = level ? loadColour(level, colours) : faint(colours, 0.2);

@@ -1,6 +1,5 @@
 """Measured against simulated: the same collective on the machine it ran on, row by row."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -10,9 +9,9 @@ from ops.libraries.nccl.choice import choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
 from ops.libraries.nccl.layers import LARGE
 from ops.libraries.nccl.own.pace import Pace
-from ops.libraries.nccl.releases import release_of
-from ops.libraries.nccl.variables import PARAMETERS, Variables, set_variables
+from ops.libraries.nccl.variables import Variables
 from ops.measured.rows import Measured, Table
+from ops.measured.run_words import forced
 from ops.registry import ALGORITHMS, Algorithm
 from ops.run import execute
 from ops.run.work import registered
@@ -130,16 +129,6 @@ def algorithm_of(collective: str, label: str) -> Algorithm | None:
         plain, library = label.removeprefix(OWN).replace("-", "_"), LIBRARIES[0]
     name = f"{collective}.{LABELS.get(plain, plain)}"
     return ALGORITHMS[name] if library in LIBRARIES and name in ALGORITHMS else None
-
-
-def forced(table: Table) -> Variables:
-    """What the job forced, by its environment or by the name of the file, and the release of NCCL that it names."""
-    words = {name: word for name, word in table.forced.items() if name in PARAMETERS}
-    variables = set_variables(words | {"nccl": release_of(table.forced.get("nccl", ""))}, table.source)
-    named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", table.file.lower())
-    if named and not variables.algorithm:
-        return replace(variables, algorithm=named[1].title())
-    return replace(variables, algorithm="") if variables.algorithm.startswith("CollNet") else variables
 
 
 def _simulated(

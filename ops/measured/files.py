@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from ops.libraries.nccl.layers import NETWORK_UNTOLD
+from ops.libraries.nccl.variables import machine_with
 from ops.measured.formats import MEASUREMENTS
 from ops.measured.machine import find_machine, names_system
 from ops.measured.rows import Table
-from ops.measured.run_words import mtu_of, names_network, transport_of
+from ops.measured.run_words import forced, mtu_of, names_network, transport_of
 from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.machines.through_memory import through_memory
@@ -106,7 +107,9 @@ def _as_told(topology: Topology, table: Table, *, by_caller: bool = True) -> Top
 
     One that no caller named also assumes its network where neither log nor name tells that.
     """
-    machine = framed(joined_as(transport_of(table), topology), mtu_of(table))
+    transport = transport_of(table)
+    variables = forced(table) if transport != "shm" else replace(forced(table), p2p_disable=False, p2p_level="")
+    machine = framed(machine_with(joined_as(transport, topology), variables), mtu_of(table))
     notes = _notes(machine, table)
     if not by_caller and not names_network(table) and not names_system(table):
         notes.append(NETWORK_UNTOLD)

@@ -1,8 +1,10 @@
 """What a log says of a run beside its times: NCCL's release, and by which transports its ranks were joined."""
 
 import re
+from dataclasses import replace
 
-from ops.libraries.nccl.variables import read, set_in
+from ops.libraries.nccl.releases import release_of
+from ops.libraries.nccl.variables import PARAMETERS, Variables, read, set_in, set_variables
 from ops.measured.rows import Table
 
 _PRINTED = re.compile(r"NCCL version[ :]{1,4}(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)")
@@ -83,6 +85,16 @@ def _between_hosts(settings: dict[str, str]) -> dict[str, str]:
     if all(_HCA.fullmatch(name) for name in nics):
         words["nics"] = str(len(set(nics)))
     return words
+
+
+def forced(table: Table) -> Variables:
+    """What the job forced, by its environment or by the name of the file, and the release of NCCL that it names."""
+    words = {name: word for name, word in table.forced.items() if name in PARAMETERS}
+    variables = set_variables(words | {"nccl": release_of(table.forced.get("nccl", ""))}, table.source)
+    named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", table.file.lower())
+    if named and not variables.algorithm:
+        return replace(variables, algorithm=named[1].title())
+    return replace(variables, algorithm="") if variables.algorithm.startswith("CollNet") else variables
 
 
 def transport_of(table: Table) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from sim.machines import machine
+from sim.machines import called, machine
 from sim.machines.racks import C2C, Cables, racked
 from sim.parameters import Bounds
 from sim.topology import Topology
@@ -10,6 +10,7 @@ from sim.topology.host import BLACKWELL
 from sim.units import Bandwidth, GBps, Time
 
 
+@called("gb300", "ND GB300 v6", "Standard_ND128isr_GB300_v6", "BM.GPU.GB300.4")
 @machine
 def gb300_nvl72(
     *,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from sim.machines import machine
+from sim.machines import called, machine
 from sim.parameters import Bounds
 from sim.topology import Ints, Router, Routes, Topology
 from sim.topology.host import AMPERE, Place, build_host, gpu
@@ -23,6 +23,7 @@ HOST_COPY = 5.24 * GBps
 """What a copy through host memory reaches from one socket to the other on that box."""
 
 
+@called("rtx-4090", "4090", "geforce-rtx-4090")
 @machine
 def geforce_4090(
     *,

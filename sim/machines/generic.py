@@ -59,7 +59,7 @@ def ring(
     """A physical ring of links whose GPUs pass on what is not for them.
 
     Routes take the shorter way, upwards when both are equal; with `directions=1` there are only links
-    from each rank to the next. Two ranks share one cable.
+    from each rank to the next. Two ranks share one link.
     """
     room_for(ranks, "ring")
     gpus = tuple(Device(f"GPU{r}", "GPU") for r in range(ranks))

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from sim.machines import machine
+from sim.machines import called, machine
 from sim.parameters import Bounds
 from sim.topology import Device, Link, Topology, both_ways
 from sim.topology.host import BLACKWELL
@@ -12,6 +12,16 @@ C2C = 360 * GBps
 """What joins a GPU to its Grace reaches; NVIDIA nvbandwidth on GB200."""
 
 
+@called(
+    "gb200",
+    "ND GB200 v6",
+    "Standard_ND128isr_NDR_GB200_v6",
+    "p6e-gb200",
+    "u-p6e-gb200x72",
+    "a4x",
+    "a4x-highgpu-4g",
+    "BM.GPU.GB200.4",
+)
 @machine
 def gb200_nvl72(
     *,

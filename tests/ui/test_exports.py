@@ -214,7 +214,7 @@ def test_ranks_are_called_by_a_word_where_it_has_room_and_by_their_number_where_
     figure = still("machine", Film(trace), 0.0, width, LIGHT)
     figure.canvas.draw()
     said = {text.get_text() for each in figure.findobj(Lettering) for text in each.texts()}
-    assert ("rank 0" in said) == words
+    assert ("GPU 0" in said) == words
     assert words or "0" in said
 
 

@@ -7,6 +7,7 @@ from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.collectives.table import WORDS
 from ops.ladder import TASKS
+from ops.plan.library_choice import options_of
 from ops.workloads import WORKLOADS
 from sim.faults.edits import EDITS
 from sim.faults.kinds import FAULTS
@@ -60,7 +61,8 @@ def test_a_summary_is_told_in_the_language_of_the_visit():
 def left_out():
     """Names of parameters that some default leaves to the simulator."""
     everything = [*(a.params for a in ALGORITHMS.values()), *(w.params for w in WORKLOADS.values())]
-    everything += [kinds.parameters(name) for kinds in (FAULTS, EDITS) for name in kinds]
+    everything += [kinds.parameters(name) for kinds in (FAULTS, EDITS, MACHINES) for name in kinds]
+    everything.append(options_of("nccl"))
     return {name for params in everything for name, p in params.items() if not p.default and p.kind != "bool"}
 
 

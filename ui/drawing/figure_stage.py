@@ -23,7 +23,6 @@ from ui.drawing.figures import SENTENCE, PagePart, Room, fonts, left, right, rou
 from ui.drawing.lettering import Style
 from ui.layout.lines import SIZES, along
 from ui.layout.palette import IDLE, SIGN, Look
-from ui.text import say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +75,7 @@ def standing(here: Callable[["Film"], "Ground"]) -> tuple[PagePart, ...]:
 def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
     """Devices, and the lines between them that are busy, as full as they are."""
     names = words(axes, 3)
-    style = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
+    style = {"fontsize": 7.5, "color": look.quiet, "va": "center", "weight": "bold", "family": fonts(film.language)}
     for box in here.boxes:
         names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
     loads = film.loads(t, here)
@@ -109,8 +108,8 @@ def _devices(axes: "Axes", film: "Film", here: "Ground", look: Look) -> None:
     middle = {"color": look.ink, "ha": "center", "va": "center", "fontsize": 6.5, "family": fonts(film.language)}
     room = Room(axes)
     bold, normal = middle | {"weight": "bold"}, middle | {"weight": "normal"}
-    called = _called(film, here, room, bold)
-    for i, (x, y, kind, device, rank) in enumerate(
+    form = _form(here, room, bold)
+    for i, (x, y, kind, called, rank) in enumerate(
         zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True)
     ):
         width, height = here.bars.get(i, SIZES[kind][0]), SIZES[kind][1]
@@ -118,21 +117,20 @@ def _devices(axes: "Axes", film: "Film", here: "Ground", look: Look) -> None:
         frames.append(_frame(x - width / 2, y - height / 2, width, height, 0.1))
         if len(here.kinds) > MOST_NAMED:
             continue
-        if rank >= 0 and called:
-            names.add(x, y - height * 0.26, called.format(rank), bold)
-        elif rank < 0 and room.holds(device, normal, width):
-            names.add(x, y, device, normal)
+        style = bold if rank >= 0 else normal
+        fitting = called if rank < 0 else called[form:]
+        name = next((name for name in fitting if room.holds(name, style, width)), "")
+        names.add(x, y - (height * 0.26 if rank >= 0 else 0.0), name, style)
     fills, lines = [fill for fill, _ in paint], [line for _, line in paint]
     drawn: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": lines, "zorder": 3}
     axes.add_collection(PathCollection(frames, **drawn), autolim=False)
 
 
-def _called(film: "Film", here: "Ground", room: Room, style: Style) -> str:
-    """What all ranks are called, with braces for the number: by a word, or by the number alone, or not at all."""
-    last = max(here.ranks, default=-1)
-    words = say("caption.rank", film.language, ranks="{}").strip()
-    names = (name for name in (words, "{}") if room.holds(name.format(last), style, SIZES["GPU"][0]))
-    return next(names, "")
+def _form(here: "Ground", room: Room, style: Style) -> int:
+    """Which of their names all ranks have room for, so that all are named alike."""
+    ranks = [called for called, rank in zip(here.names, here.ranks, strict=True) if rank >= 0]
+    forms = range(min(map(len, ranks), default=0))
+    return next((k for k in forms if all(room.holds(called[k], style, SIZES["GPU"][0]) for called in ranks)), 0)
 
 
 @lru_cache(maxsize=1024)

@@ -6,20 +6,23 @@ The machine's own devices and links, or an algorithm's shape with a line for eve
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.trace import Trace
 from ui.layout.algorithm_layout import shape_of
 from ui.layout.boxes import Box
 from ui.layout.lines import Floats, between
 from ui.layout.machine_layout import arrange
-from ui.player.payload import place_devices
+from ui.layout.names import box_names, device_names
+from ui.player.payload import place_devices, rank_numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """Centres, kinds and names of devices, -1 or the rank of each; frames; lines `[point, x or y]`.
+    """Centres, kinds and names of devices, the longest first, -1 or the rank of each; frames; lines `[point, x or y]`.
 
     `path(i)` are the points that transfer i goes by, `crossed(i)` the lines it goes along; `capacity(line,
     links)` is what a line can carry when links can carry so many B/s, or nan for one that is as wide as the flows on it
@@ -29,7 +32,7 @@ class Ground:
     x: Sequence[float]
     y: Sequence[float]
     kinds: Sequence[str]
-    names: Sequence[str]
+    names: Sequence[Sequence[str]]
     ranks: Sequence[int]
     boxes: Sequence[Box]
     lines: Sequence[Floats]
@@ -40,7 +43,7 @@ class Ground:
     bars: Mapping[int, float] = field(default_factory=dict)
 
 
-def machine(trace: Trace) -> Ground:
+def machine(trace: Trace, language: str = "en") -> Ground:
     """The machine: a line for every link."""
     topology, stage = trace.topology, arrange(trace.topology)
     src, dst = topology.ends
@@ -64,9 +67,9 @@ def machine(trace: Trace) -> Ground:
         stage.x,
         stage.y,
         [d.kind for d in topology.devices],
-        [d.name for d in topology.devices],
+        device_names(topology, rank_numbers(trace), language),
         [rank_of.get(d, -1) for d in range(len(topology.devices))],
-        stage.boxes,
+        box_names(stage.boxes, language),
         lines,
         path,
         lambda i: trace.route_of(i).tolist(),
@@ -76,25 +79,29 @@ def machine(trace: Trace) -> Ground:
     )
 
 
-def shape(trace: Trace) -> Ground | None:
-    """The algorithm's shape, or None where that would be a smudge."""
-    drawn = shape_of(trace.schedule)
+def shape(trace: Trace, blocks: NDArray[Any], language: str = "en") -> Ground | None:
+    """The algorithm's shape, or None where that would be a smudge; `blocks` is the block of every move."""
+    drawn = shape_of(trace.schedule, blocks)
     if drawn is None:
         return None
-    n, lines = trace.schedule.n, between(drawn.x, drawn.y, drawn.src, drawn.dst, drawn.bow)
+    schedule = trace.schedule
     pair = {(a, b): k for k, (a, b) in enumerate(zip(drawn.src, drawn.dst, strict=True))}
-    devices = [trace.topology.devices[d].name for d in place_devices(trace)]
+    names = device_names(trace.topology, rank_numbers(trace), language)
+    devices = place_devices(trace)
 
     def line_of(i: int) -> int:
-        return pair[int(trace.schedule.src[i]), int(trace.schedule.dst[i])]
+        first = int(schedule.moves[i])
+        block = int(blocks[first]) if drawn.tree and first < schedule.moves[i + 1] else -1
+        return pair[drawn.spot(int(schedule.src[i]), block), drawn.spot(int(schedule.dst[i]), block)]
 
+    lines = drawn.lines()
     return Ground(
         drawn.x,
         drawn.y,
-        ["GPU" if r < n else "NVS" for r in range(len(drawn.x))],
-        devices,
-        [r if r < n else -1 for r in range(len(drawn.x))],
-        drawn.boxes,
+        ["GPU" if place < schedule.n else "NVS" for place in drawn.place],
+        [names[devices[place]] for place in drawn.place],
+        [place if place < schedule.n else -1 for place in drawn.place],
+        box_names(drawn.boxes, language),
         lines,
         lambda i: lines[line_of(i)],
         lambda i: [line_of(i)],
