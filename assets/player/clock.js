@@ -16,6 +16,7 @@ export class Clock {
   constructor() {
     this.t = 0;
     this.time = 0; // of the longest run
+    this.own = 0; // of the run whose picture it is, where that holds an older one
     this.half = 0; // of a tick: what lies within it is the same instant
     this.bounds = [0]; // where steps end
     this.speed = 1;
@@ -30,10 +31,16 @@ export class Clock {
   follow(timelines, isSame = false) {
     this.#timelines = timelines;
     if (!isSame) this.loop = null;
-    this.time = Math.max(...timelines.map(({ time }) => time));
+    this.time = this.own = Math.max(...timelines.map(({ time }) => time));
     this.half = Math.max(...timelines.map(({ half }) => half));
     if (timelines.length === 1) this.bounds = timelines[0].bounds;
     else this.bounds = [...new Set(timelines.flatMap(({ bounds }) => bounds))].toSorted((a, b) => a - b);
+    this.seek(this.t);
+  }
+
+  // Go on to the end of an old run, too.
+  stretch(own, old) {
+    [this.own, this.time] = [own, Math.max(own, old)];
     this.seek(this.t);
   }
 

@@ -1,6 +1,6 @@
 // Buttons and fields that move through time and between views; what they do is the player's.
 
-import { seconds } from "../trace/words.js";
+import { fill, seconds } from "../trace/words.js";
 import { SPEEDS } from "./clock.js";
 import { entitle, icon, make } from "./elements.js";
 import { labelOf, registered } from "./registry.js";
@@ -11,7 +11,8 @@ const TRANSPORT = ["first", "back", "play", "forward", "last"];
 export class Controls {
   #buttons = {};
   #clock;
-  #ghost;
+  #endWords = "";
+  #ends = {};
   #help;
   #helpButton;
   #litButton;
@@ -33,7 +34,10 @@ export class Controls {
     const bar = make("div", "rs-bar rs-transport", this.root);
     for (const name of TRANSPORT) this.#makeButton(name, bar, act[name]);
     const ruler = make("span", "rs-ruler", bar);
-    this.#ghost = make("i", "rs-ghost", ruler, { hidden: "" });
+    for (const name of ["now", "old"]) {
+      this.#ends[name] = make("i", `rs-end rs-end-${name}`, ruler, { hidden: "" });
+      make("span", "", this.#ends[name]);
+    }
     this.#scrub = make("input", "rs-scrub", ruler, { type: "range", min: "0", max: String(FINE), step: "1" });
     this.#scrub.addEventListener("input", () => act.scrub(Number(this.#scrub.value) / FINE));
     this.#scrub.addEventListener("change", () => act.tell());
@@ -85,6 +89,7 @@ export class Controls {
     const say = (name) => text[`player.${name}`];
     for (const name of [...TRANSPORT, "full"]) entitle(this.#buttons[name], say(name));
     this.#space = say("space");
+    this.#endWords = say("ends");
     this.#stepWord.textContent = say("step");
     this.#scrub.setAttribute("aria-label", say("scrub"));
     entitle(this.#speed, say("speed"));
@@ -128,16 +133,25 @@ export class Controls {
     play.title = title;
   }
 
-  // Mark a share of the run's time, the end of it where it is later; nothing without one.
-  mark(share) {
-    this.#ghost.hidden = share === null;
-    this.#ghost.classList.toggle("rs-later", share > 1);
-    this.#ghost.style.setProperty("--rs-share", String(Math.min(1, share ?? 0)));
+  // Mark where on the ruler a run and the old one end, both in s; nothing without an old one.
+  mark(now, old) {
+    for (const [name, time] of [
+      ["now", now],
+      ["old", old],
+    ]) {
+      const end = this.#ends[name];
+      end.hidden = old === null;
+      if (old === null) continue;
+      const share = time / Math.max(now, old);
+      end.style.setProperty("--rs-share", String(share));
+      end.classList.toggle("rs-late", share > 0.6);
+      end.firstChild.textContent = name === "old" ? fill(this.#endWords, { time: seconds(time) }) : "";
+    }
   }
 
   // What changes with every frame.
-  show({ t, time, step }, caption) {
-    const told = `${seconds(t)} / ${seconds(time)}`;
+  show({ t, time, own, step }, caption) {
+    const told = `${seconds(t)} / ${seconds(own)}`;
     if (this.#clock.textContent !== told) this.#clock.textContent = told;
     const box = this.#stepBox;
     if (box.value !== String(step) && this.root.getRootNode().activeElement !== box) box.value = String(step);

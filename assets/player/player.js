@@ -10,10 +10,10 @@ import { lay, moveCameras } from "../pane/laid.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { Told } from "../pane/frame.js";
-import { decode } from "../trace/decode.js";
 import { canShow, refusals, registered, viewAfter } from "./registry.js";
+import { Shown, stretch } from "../runs/shown.js";
 import { Sight } from "./sight.js";
-import { Standings } from "./standings.js";
+import { Standings } from "../runs/standings.js";
 import { Strip } from "../answer/strip.js";
 import { TimeWindow } from "../time/window.js";
 
@@ -41,6 +41,7 @@ class Player {
   #parent;
   #playing = false;
   #scale = "";
+  #shown = new Shown();
   #sight;
   #standings;
   #strip;
@@ -60,7 +61,7 @@ class Player {
     this.#controls = new Controls(acts);
     this.#keys = keysOf(this.#clock, acts, registered());
     this.#strip = new Strip(parent, acts.reveal);
-    this.#standings = new Standings(parent);
+    this.#standings = new Standings(parent, () => this.#host.apart(false));
     this.#grid = make("div", "rs-panes", parent);
     const [draw, brush, layout] = [() => this.#refresh(), (range) => this.#brush(range), () => this.#layout()];
     this.#marker = new Marker({
@@ -72,9 +73,11 @@ class Player {
       brush,
     });
     const [seek, pause] = [(t) => this.#seek(t), () => this.#pause()];
-    const ghost = (time) => this.#controls.mark(time === null ? null : time / this.#clock.time);
     const first = () => this.#panes[0];
-    this.#host = { seek, pause, draw, layout, brush, ghost, first, whatIf: null, offers: [], told: new Told() };
+    const apart = (isApart) => this.#take(this.#shown.chosen(isApart));
+    const stretched = () => stretch(this.#panes, this.#clock, this.#window, this.#controls);
+    const host = { seek, pause, draw, layout, brush, first, apart, stretch: stretched, told: new Told() };
+    this.#host = { ...host, whatIf: null, offers: [] };
     this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
     this.#sight = new Sight(this.#grid, { resized: () => this.#layout(), seen: () => this.#wake() });
     const [act, isSeen] = [(key, target) => this.#keyed(key, target), () => this.#sight.isSeen];
@@ -139,22 +142,22 @@ class Player {
     }
     this.#turn += 1;
     const turn = this.#turn;
-    const shown = new Map(this.#panes.map(({ id, timeline }) => [id, timeline]));
-    const timelines = await Promise.all(data.runs.map((run) => shown.get(run.id) ?? run.timeline ?? decode(run.tl)));
+    const timelines = await this.#shown.decoded(data);
     if (turn !== this.#turn) return;
     this.#host.whatIf = data.whatIf ?? null;
     this.#host.offers = data.whatIf?.offers(data.offers ?? [], timelines[0]) ?? [];
-    this.#take(data, timelines);
+    this.#shown.take(data, timelines);
+    this.#take(data);
   }
 
   // Show runs that are decoded. Panes come with them: one without a run would be an empty place, laid out in vain.
-  #take(data, timelines) {
+  #take(data) {
     this.#changing = true;
     this.#strip.show(data.answer);
-    this.#seat(data.runs.length);
-    for (const [k, pane] of this.#panes.entries()) pane.load(data.runs[k], timelines[k], data.text);
+    this.#seat(this.#shown.panes);
+    this.#shown.fill(this.#panes);
     const isNew = this.#begin(data);
-    const word = this.#text[data.runs.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
+    const word = this.#text[this.#panes.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
     this.#controls.offer(this.#clock.steps, this.#text["player.of"], refusals(this.#timelines, data.text), word);
     this.#clock.stops = data.stops ?? [];
     this.#obey(data.cmd);
@@ -190,10 +193,7 @@ class Player {
     this.#ids = ids;
     const timelines = this.#timelines;
     clock.follow(timelines, isSame);
-    this.#window.follow(clock.time);
-    const largest = Math.max(...timelines.map((timeline) => timeline.largestOwn));
-    for (const timeline of timelines) timeline.largest = largest; // blocks of one clock are drawn to one scale
-    for (const pane of this.#panes) pane.against(timelines[0]);
+    this.#host.stretch();
     if (isNew) {
       this.#pause(true);
       clock.seek(start.t);
@@ -239,7 +239,7 @@ class Player {
     const state = { view: this.#view, lit: this.#lit, playing: this.#playing };
     for (const pane of this.#panes) pane.draw(this.#clock.t, state);
     this.#controls.show(this.#clock, this.#panes[0].caption);
-    this.#standings.paint(this.#panes, this.#clock.t);
+    this.#standings.paint(this.#panes, this.#clock.t, this.#text);
     if (!this.#playing) this.#marker.keep();
     tellInstant(this.#parent, this.#clock);
   }

@@ -11,6 +11,8 @@ import { NeedsPythonError, isKnown } from "./words.js";
 const REST = 300; // ms
 const REMEDY = "remedy"; // asked of a plan, as in `ui.server.future`
 const MOST = 3; // runs beside one, as in `ops.plan.notation`
+const REMOVED = "cut_cable:";
+const UNDO = "undo"; // as in `ui.controls.fork`
 const players = new WeakMap();
 
 // The runs of what the page would show of a plan with what is asked, with their answer; null where it has to say more itself.
@@ -44,6 +46,7 @@ class Ahead {
   #keep = false;
   #next = null; // where a slider stands
   #page = null;
+  #past = []; // what was shown before each what-if, where that came from here
   #ready = null; // the run of the page that can be run again here, and what does so
   #resting = 0;
   #runs = null;
@@ -68,17 +71,21 @@ class Ahead {
     return ready.there;
   }
 
-  // What may be asked here: without a page that has a server, what this can work out.
+  // What may be asked here: without a page that has a server, what this can work out, and what people look for on a link.
   offers(all, timeline) {
     if (this.tell) return all;
-    return Runner.canRun(timeline) ? all.filter(({ spec }) => isKnown(spec)) : [];
+    return Runner.canRun(timeline) ? all.filter(({ spec }) => isKnown(spec) || spec.startsWith(REMOVED)) : [];
   }
 
   // The page's first run with what was asked, and one question more: its timeline, or null where that needs Python.
   #worked(spec) {
+    return this.#tried((runner, specs) => runner.run(specs), spec);
+  }
+
+  #tried(act, spec) {
     const { runner } = this.#ready ?? {};
     try {
-      return runner?.run([...this.#sent, ...this.#asked, spec]) ?? null;
+      return runner ? act(runner, [...this.#sent, ...this.#asked, spec]) : null;
     } catch (error) {
       if (!(error instanceof NeedsPythonError || error instanceof RangeError)) throw error; // the latter for memory
       return null;
@@ -87,6 +94,11 @@ class Ahead {
 
   preview(spec) {
     return this.#worked(spec)?.timeline ?? null;
+  }
+
+  // Seconds that the run takes with a question more, or null.
+  timeOf(spec) {
+    return this.#tried((runner, specs) => runner.raw(specs).run.time, spec);
   }
 
   #arrive(detail) {
@@ -149,19 +161,30 @@ class Ahead {
   // The run that was worked out, beside what would have been; as the page will have them.
   #show(worked, label) {
     const [now, ...others] = this.#runs ?? this.#page.runs;
-    const before = { ...now, title: now.title || this.#page.text["player.whatif.before"], undo: undefined };
-    const beside = worked.isFurther ? others : [...others, before].slice(-MOST);
+    const before = { ...now, title: this.#page.text["player.whatif.before"], stays: !others.length };
+    const isKept = worked.isFurther || (others.length === 1 && others[0].stays);
     const made = this.#made(worked, [...this.#sent, ...this.#asked].join(";"), label);
-    const [runs, asked] = [this.#runs, this.#asked.slice(0, -1)];
-    const undo = this.tell ? undefined : () => this.#undo(runs, asked);
-    this.#come([{ ...made, undo }, ...beside], true);
+    this.#past.push(this.#runs);
+    this.#come([made, ...(isKept ? others : [...others, before].slice(-MOST))], true);
     this.#rest(REST);
   }
 
-  #undo(runs, asked) {
-    this.#asked = asked;
-    this.#runs = runs;
-    this.show(runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
+  get canUndo() {
+    return this.#past.length > 0 || Boolean(this.tell && this.#page.runs[1]?.stays);
+  }
+
+  // Take the last what-if back: here, where it came from here, and where the page has heard of it.
+  undo() {
+    clearTimeout(this.#resting);
+    this.#turn += 1;
+    const isTold = !this.#asked.pop();
+    if (this.#past.length) {
+      this.#runs = this.#past.pop();
+      this.show(this.#runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
+    }
+    if (isTold) this.#sent.pop();
+    if (isTold) this.tell?.(UNDO);
+    else if (this.#asked.length) this.#rest(REST);
   }
 
   async #fetch() {
@@ -186,6 +209,7 @@ class Ahead {
   take(data) {
     if (this.#page && idsOf(this.#page) !== idsOf(data)) {
       this.#sent = [];
+      this.#past = [];
       if (!this.tell) this.#asked = []; // nobody is going to hear of it
       if (!this.#asked.length) this.#runs = null;
     }

@@ -69,10 +69,12 @@ test("what needs Python is left to it", () => {
   assert.deepEqual(["jitter", "slow_link:src=a", "size:bytes=1"].map(isKnown), [false, true, true]);
 });
 
-test("a bandwidth that is dragged once more at the same instant is one fault still", () => {
+test("what is dragged once more takes the place of what it was dragged to", () => {
   const { base } = BASES.find(({ file }) => file === "ring.json");
-  const [share, other] = [0.8, 0.5].map((part) => `slow_link:src=GPU0,dst=SW,share=${part},start=2us`);
-  const twice = new Plan(base, [share, other]);
-  assert.deepEqual([twice.faults, twice.isFurther], [["slow_link:src=GPU0,dst=SW,share=0.4,start=2us"], true]);
-  assert.equal(new Plan(base, [share, "straggler:rank=1,late=1us", other]).faults.length, 3);
+  const [late, later] = [10, 20].map((time) => `straggler:rank=1,late=${time}us`);
+  const twice = new Plan(base, [late, later]);
+  assert.deepEqual([twice.faults, twice.isFurther], [[later], true]);
+  assert.equal(new Plan(base, [late, "straggler:rank=2,late=1us", later]).faults.length, 3);
+  const wide = "set_link:src=GPU0,dst=SW,bandwidth=8GBps";
+  assert.ok(new Plan(base, [wide, wide.replace("8", "4")]).isFurther);
 });
