@@ -2,6 +2,8 @@
 // that come ahead of the page's answer are shown until the page has drawn itself again, which hears of what was asked once
 // the hand has rested. A slider of the page is followed in the same way.
 
+import { answered } from "../answer/answered.js";
+import { changesOf } from "../answer/change.js";
 import mount from "../player/player.js";
 import { decode } from "../trace/decode.js";
 import { kernel } from "./loaded.js";
@@ -60,12 +62,14 @@ class Ahead {
 
   // Have the page's first run at hand, to be run again.
   prepare() {
-    const [{ id, tl }] = this.#page.runs;
+    const [{ id, tl }, other] = this.#page.runs;
     if (this.#ready?.id === id) return this.#ready.there;
     const ready = { id, runner: null };
     this.#ready = ready;
-    ready.there = Promise.all([kernel(), decode(tl)]).then(([engine, timeline]) => {
-      if (Runner.canRun(timeline)) ready.runner = new Runner(engine, timeline);
+    const old = other?.stays ? decode(other.tl) : null;
+    ready.there = Promise.all([kernel(), decode(tl), old]).then(([engine, ...timelines]) => {
+      const able = timelines.map((timeline) => timeline && Runner.canRun(timeline) && new Runner(engine, timeline));
+      [ready.runner, ready.old] = [able[0] || null, old ? able[1] : able[0]];
       return ready.runner;
     });
     return ready.there;
@@ -96,6 +100,20 @@ class Ahead {
     return this.#worked(spec)?.timeline ?? null;
   }
 
+  // What is said of the page's run with a question more; null where that needs Python.
+  answerTo(spec) {
+    const worked = this.#worked(spec);
+    return worked && this.#answer(worked, [...this.#sent, ...this.#asked, spec]);
+  }
+
+  // What is said of a run that was worked out for some questions, held against what the page's run is held against.
+  #answer({ facts }, specs) {
+    const [{ runner, old }, { answer, text, runs }] = [this.#ready, this.#page];
+    if (!answer || !old || runs.length > 2 || (runs[1] && !runs[1].stays)) return null;
+    const changes = changesOf(answer.changes, specs, { ...runner.about, text });
+    return changes.length ? answered(old.facts, facts(), changes, text) : null;
+  }
+
   // Seconds that the run takes with a question more, or null.
   timeOf(spec) {
     return this.#tried((runner, specs) => runner.raw(specs).run.time, spec);
@@ -124,8 +142,9 @@ class Ahead {
     const size = otherSize(plan, this.#page.future?.plan);
     if (!size) return null;
     await this.prepare();
-    const worked = this.#worked(`size:bytes=${size}`);
-    return worked && [this.#made(worked, size, "")];
+    const spec = `size:bytes=${size}`;
+    const worked = this.#worked(spec);
+    return worked && Object.assign([this.#made(worked, size, "")], { answer: this.#answer(worked, [spec]) });
   }
 
   #made({ timeline }, name, title) {
@@ -165,7 +184,8 @@ class Ahead {
     const isKept = worked.isFurther || (others.length === 1 && others[0].stays);
     const made = this.#made(worked, [...this.#sent, ...this.#asked].join(";"), label);
     this.#past.push(this.#runs);
-    this.#come([made, ...(isKept ? others : [...others, before].slice(-MOST))], true);
+    const answer = this.#answer(worked, [...this.#sent, ...this.#asked]);
+    this.#come(Object.assign([made, ...(isKept ? others : [...others, before].slice(-MOST))], { answer }), true);
     this.#rest(REST);
   }
 

@@ -30,7 +30,7 @@ def test_the_page_that_follows_what_if_moves_no_picture(visit):
     page.player.locator(".rs-undo").wait_for()
     first, ahead = page.player.element_handle(), top(page)
     page.where(HALVED)
-    page.page.locator(".st-key-answer h2").wait_for()
+    page.page.locator(".rs-said-headline").wait_for()
     page.settle()
     assert top(page) == ahead
     assert first.evaluate("e => e.isConnected")

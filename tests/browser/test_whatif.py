@@ -131,7 +131,7 @@ def test_the_dashboard_follows_with_the_same_numbers(visit):
     expect(page.player.locator(".rs-undo")).to_be_visible()
     ahead = page.player.evaluate(RUN)
     page.where("bandwidth%3D12.5GBps")
-    page.page.locator(".st-key-answer h2").wait_for()
+    page.page.locator(".rs-said-headline").wait_for()
     page.settle()
     assert page.player.evaluate(RUN) == ahead
     expect_run(page, RING, f"set_link:{ENDS},bandwidth=12.5GBps")
