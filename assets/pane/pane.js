@@ -268,12 +268,12 @@ export class Pane {
   // Find the room there is: `several` when others stand beside, `below` pixels left for what has to stay in sight below,
   // and `full` where the picture takes all the room it may.
   measure({ several, below, full }) {
-    const { root, canvas, legend } = this.#elements;
+    const { root, legend } = this.#elements;
     this.#room = null;
     if (!this.#timeline || !root.clientWidth) return;
     const side = this.#beside.measure();
     const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
-    const picture = roomOf(canvas, this.#picture, { several, full, under, told: this.#told });
+    const picture = roomOf(this.#elements, this.#picture, { several, full, under, told: this.#told });
     this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
   }
 
@@ -283,7 +283,6 @@ export class Pane {
     const { colours, side, picture, whole } = this.#room;
     this.#why.settle(side.isBelow);
     this.#legend.paint(colours);
-    this.#elements.head.classList.toggle("rs-inside", picture.isInside);
     const room = { ...picture, span, window, order: this.#links.order };
     this.#picture.layout(new Surface(this.#elements.canvas, colours), room);
     this.#laid = this.#picture;
@@ -381,7 +380,6 @@ export class Pane {
     this.#links.against(old && old.time);
   }
 
-  // Nothing chosen, nothing explained.
   clear() {
     this.unhover();
     this.pin(null);

@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.visited import state_of
 from ui.controls.questions import is_same
+from ui.export.exports import Shot
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import exhibits
-from ui.share.saving import SavingState
 from ui.simulate.state import SimulateState
 from ui.text import say
 from ui.workers.tasks import page_alone
@@ -49,13 +49,6 @@ def test_a_click_on_a_example_of_the_gallery_opens_it_on_the_stage():
     assert [at.button(key=f"exhibit_{it.name}").label for it in questions] == [it.title("zh") for it in questions]
     assert len(at.get("image")) == len(questions)
     assert at.title[0].value == say("examples.title", "zh")
-    for form, ending in (("file", "yaml"), ("notebook", "ipynb"), ("keep", "html")):
-        saved = at.button(key=f"{form}_in_class.{ending}")
-        assert saved.label == say(f"examples.{form}", "zh")
-    saved.click().run()
-    assert not at.exception
-    (made,) = state_of(at, SavingState).made
-    assert (made.name, made.data[:15]) == ("in_class.html", b"<!doctype html>")
     at.button(key="exhibit_in_class").click().run()
     assert not at.exception
     simulated = state_of(at, SimulateState)
@@ -67,7 +60,7 @@ def test_a_click_on_a_example_of_the_gallery_opens_it_on_the_stage():
 @pytest.mark.slow
 def test_a_example_of_the_gallery_is_one_page_with_all_its_runs():
     (exhibit,) = [it for it in exhibits() if it.name == "numa_cost"]
-    page = page_alone(exhibit.plan, exhibit.view, "zh").decode()
+    page = page_alone(exhibit.plan, Shot(exhibit.view, language="zh")).decode()
     data = json.loads(re.search(r'id="run">(.*?)</script>', page, re.DOTALL)[1])
     assert len({run["title"] for run in data["runs"]}) == 2
     assert not re.search(r"https?://(?!www\.w3\.org)", page)

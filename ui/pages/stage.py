@@ -28,7 +28,7 @@ from ui.plan.picture import STALLED, Picture
 from ui.player import component
 from ui.player.offers import offers
 from ui.player.views import VIEWS
-from ui.share import offer, saving, take_away
+from ui.share import menu, saving
 from ui.simulate import ahead, past, story
 from ui.simulate.load import load_of
 from ui.simulate.machines import format_of, machine_of
@@ -79,7 +79,7 @@ def stage() -> None:
             diagnosis.show(plan, topology)
     _figures(runs[0][1])
     compare.show(runs)
-    _below(plan, topology, runs[0][1])
+    _below(plan, topology)
 
 
 def _run_at_once(plan: Plan) -> list[compare.Run]:
@@ -184,7 +184,7 @@ def _heading(plan: Plan, picture: Picture) -> None:
             questions.menu()
             sidebar.examples()
             compare.keep(plan)
-            offer.draw(plan, _place)
+            menu.draw(plan, _place)
             past.undo()
     if picture.verdict not in ("ok", "unchecked", STALLED):
         st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
@@ -298,8 +298,8 @@ def _forked() -> None:
         change(SimulateState, forked=spec)
 
 
-def _below(plan: Plan, topology: Topology, shown: Picture) -> None:
-    """The code, the machine, and files of a run that has ended."""
+def _below(plan: Plan, topology: Topology) -> None:
+    """The code and the machine."""
     code, machine = st.columns([1.3, 1])
     with code, st.expander(_say("page.code"), key="code_panel", on_change="rerun") as panel:
         if not panel.open:
@@ -314,9 +314,6 @@ def _below(plan: Plan, topology: Topology, shown: Picture) -> None:
             _code(plan, topology)
     with machine:
         _machine_panel(topology, plan)
-        if shown.verdict != STALLED:
-            still = value(PLAYER)
-            take_away.draw(plan, shown.seconds, still, getattr(still, "view", state(SimulateState).start.view))
 
 
 def _code(plan: Plan, topology: Topology) -> None:
