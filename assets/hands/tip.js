@@ -4,6 +4,8 @@ import { write } from "../hands/card.js";
 import { pointAlong, walk } from "../trace/walk.js";
 import { explain } from "../pane/explain.js";
 
+const FAR = 6; // pixels that a click may move
+
 export class Tip {
   #at = [0, 0];
   #draw;
@@ -14,6 +16,24 @@ export class Tip {
   constructor(elements, draw) {
     [this.#elements, this.#draw] = [elements, draw];
     this.focus = null; // what the pointer is on
+  }
+
+  // Explain what is under the pointer on a canvas that shows `picture()`. What is clicked is chosen, by `pin(focus)`; a press
+  // that goes on elsewhere drags something.
+  watch(canvas, picture, pin) {
+    const under = (event) => picture()?.pick(event.offsetX, event.offsetY) ?? null;
+    let pressed = null;
+    canvas.addEventListener("pointermove", (event) => this.point(event, under(event)));
+    canvas.addEventListener("pointerleave", () => this.point(null, null));
+    canvas.addEventListener("pointerdown", (event) => {
+      pressed = { x: event.clientX, y: event.clientY, focus: under(event) };
+      this.point(event, pressed.focus);
+    });
+    canvas.addEventListener("pointerup", ({ clientX: x, clientY: y }) => {
+      if (pressed && Math.hypot(x - pressed.x, y - pressed.y) < FAR) pin(pressed.focus);
+      pressed = null;
+    });
+    canvas.addEventListener("pointercancel", () => (pressed = null));
   }
 
   // Point at something, or at nothing.
@@ -36,9 +56,9 @@ export class Tip {
   // Where in a picture something stands, with the room there is around it; null where nobody knows.
   anchor(picture, focus) {
     const [x, y] = (focus && (standsAt(picture, focus) ?? this.#kept)) ?? [];
-    const { clientWidth: width, clientHeight: height, offsetLeft: left, offsetTop: top } = this.#elements.canvas;
-    const isInside = x >= 0 && y >= 0 && x <= width && y <= height;
-    return isInside ? { x: left + x, y: top + y, width: left + width, height: top + height } : null;
+    const { style } = this.#elements.canvas; // what has been laid out need not be asked for
+    const [width, height] = [parseFloat(style.width), parseFloat(style.height)];
+    return x >= 0 && y >= 0 && x <= width && y <= height ? { x, y, width, height } : null;
   }
 
   show(timeline, text, t) {

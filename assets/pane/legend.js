@@ -1,6 +1,6 @@
 // What stands below a picture: what its colours mean, what is dashed, and a list of what may be looked at.
 
-import { choicesOf, offerChoices } from "../hands/choices.js";
+import { choicesOf, listOf, offerChoices } from "../hands/choices.js";
 import { make } from "../player/elements.js";
 import { fill } from "../trace/words.js";
 
@@ -29,13 +29,10 @@ export class Legend {
     root.append(` ${text["player.full_load"]} `);
     this.#red = make("span", "rs-red", root);
     root.append(` ${text["player.full_wait"]} `);
-    const look = make("label", "rs-look", root);
-    look.textContent = `${text["player.look"]} `;
-    this.#lookAt = make("select", "rs-pick", look);
+    this.#lookAt = listOf(root, text["player.look"], hasOffers ? text["player.hint"] : "");
     this.#lookAt.addEventListener("change", () =>
       this.#act.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null),
     );
-    if (hasOffers) make("span", "rs-hint", root).textContent = text["player.hint"];
     this.#old = make("span", "rs-old", root, { hidden: "" });
     make("span", "", this.#old);
     this.#step = "";

@@ -121,6 +121,7 @@ export class Pane {
   #listen() {
     const { canvas, slotsCanvas } = this.#elements;
     const isFocused = () => this.root.matches(":focus-within");
+    const pin = (focus) => this.pin(focus);
     this.#links = new Links(this.root, this.#host, {
       isFocused,
       hover: (event, focus) => this.#tip.point(event, focus),
@@ -130,31 +131,19 @@ export class Pane {
       view: () => ({ timeline: this.#timeline, offers: this.#host.offers, picture: this.#picture }),
       ask: (spec) => this.#host.whatIf?.ask(spec),
     });
-    this.#point(canvas, () => this.#picture);
+    this.#tip.watch(canvas, () => this.#picture, pin);
     handle(canvas, {
       picture: () => this.#picture,
       isFocused,
       moved: () => this.#host.draw(),
       drags: (event) => !carry.takes(event),
     });
-    this.#point(slotsCanvas, () => this.#beside.picture);
+    this.#tip.watch(slotsCanvas, () => this.#beside.picture, pin);
   }
 
   // Show which stretch of time is played over and over.
   brush(range) {
     this.#links.brush(range);
-  }
-
-  // What is under the pointer is explained; what is clicked stays explained.
-  #point(canvas, picture) {
-    const under = (event) => picture()?.pick(event.offsetX, event.offsetY) ?? null;
-    canvas.addEventListener("pointermove", (event) => this.#tip.point(event, under(event)));
-    canvas.addEventListener("pointerleave", () => this.#tip.point(null, null));
-    canvas.addEventListener("pointerdown", (event) => {
-      const focus = under(event);
-      this.#tip.point(event, focus);
-      this.pin(focus);
-    });
   }
 
   // Take a run, decoded, and a language. What is around its picture takes it when it is to be `complete`; until then it

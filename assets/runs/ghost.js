@@ -52,8 +52,9 @@ export class Ghost {
   // The old run's blocks that are on their way at t, `{ i, x, y }` in pixels of a `picture` of the new one.
   standing(picture, view, t) {
     if (picture.moved) return picture.moved(this.timeline, t);
+    if (!picture.scene) return []; // what every rank holds is shown, not where things are
     const own = this.#pictures.of(view);
-    if (picture.scene?.focus !== own.scene?.focus || !stands(picture.scene, own.scene)) return [];
+    if (picture.scene.focus !== own.scene?.focus || !stands(picture.scene, own.scene)) return [];
     const { camera } = picture;
     if (this.#turn !== camera.turn) this.#look(own.scene, camera);
     return this.timeline.moving(t).flatMap((i) => {

@@ -1,5 +1,6 @@
 // What would be, in place of what a run shows, while somebody drags; the run itself is its ghost meanwhile.
 
+import { guessBottlenecks } from "../paint/load.js";
 import { Ghost, toOneScale } from "./ghost.js";
 
 export class Preview {
@@ -24,6 +25,7 @@ export class Preview {
     const itself = this.ghost?.timeline;
     if (worked) {
       toOneScale([itself ?? timeline, worked]);
+      guessBottlenecks(worked);
       timeline.exchange(worked);
       this.ghost ??= new Ghost(worked);
     } else if (itself) {

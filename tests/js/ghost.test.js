@@ -60,6 +60,13 @@ for (const name of ["machine", "time"])
     assert.deepEqual(ghost.standing(picture, name, 1.01 * old.time), [], "it is over");
   });
 
+test("where no ways are shown there are no old blocks", async () => {
+  const { old, now } = await two();
+  const { canvas, picture } = opened("matrix", now);
+  new Ghost(old).veil(picture, "matrix", old.time / 2, COLOURS)(canvas.getContext());
+  assert.deepEqual(new Ghost(old).standing(picture, "matrix", old.time / 2), []);
+});
+
 test("a veil paints old blocks as outlines, and the outline of a link that was wider", async () => {
   const { old, now } = await two();
   toOneScale([now, old]);

@@ -80,7 +80,7 @@ def test_a_fork_is_held_against_what_was_before_hands_changed_anything():
     assert (once.fault, once.others()) == ("slow_link:src=GPU0,dst=NVS0", [Plan()])
     assert compare.has_baseline(once)
     twice = compare.forked(once, "straggler:rank=1,late=2us")
-    for spec in ("cut_cable:src=GPU0,dst=NVS0", "size:bytes=1024"):
+    for spec in ("cut_cable:src=GPU1,dst=NVS0", "size:bytes=1024"):
         twice = compare.forked(twice, spec)
     assert (twice.fault, twice.size) == ("slow_link:src=GPU0,dst=NVS0;straggler:rank=1,late=2us", "1KiB")
     assert twice.others() == [Plan()]

@@ -4,7 +4,6 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from itertools import chain
 from typing import Any
 
@@ -63,8 +62,7 @@ def forked(plan: Plan, spec: str) -> Plan:
     changed: dict[str, Any] = {word: now}
     if spec.startswith(CUT) and (fault := _elsewhere(plan.faults, spec)) != plan.fault:
         changed["fault"] = fault
-    held = reduce(lambda now, word: replace(now, against=_against(now, word, spec)), changed, plan)
-    return replace(held, **changed)
+    return replace(plan, **changed, against=_against(plan, list(changed), spec))
 
 
 def _elsewhere(faults: Sequence[str], cut: str) -> str:
@@ -90,12 +88,12 @@ def is_further(before: Sequence[str], spec: str) -> bool:
     return any(NUMBERS.sub(r"\1", each) == NUMBERS.sub(r"\1", spec) for each in before[-1:])
 
 
-def _against(plan: Plan, word: str, spec: str) -> str:
-    """What the plan is held against once a hand has changed a word of it."""
-    runs, before = differences(plan.against), {word: getattr(plan, word)}
+def _against(plan: Plan, words: Sequence[str], spec: str) -> str:
+    """What the plan is held against once a hand has changed words of it."""
+    runs, before = differences(plan.against), {word: getattr(plan, word) for word in words}
     if has_baseline(plan):
         return plan.against if is_whole(runs[0]) else beside([before | runs[0]])
-    if word != "size" and is_further(entries(getattr(plan, word)), spec):
+    if words[0] != "size" and is_further(entries(before[words[0]]), spec):
         return plan.against
     return beside([*runs, before][-MOST:])
 
