@@ -80,7 +80,6 @@ export class Pane {
     return (this.#ghost ?? this.#preview.ghost)?.timeline ?? null;
   }
 
-  // Which run it is.
   get id() {
     return this.#id;
   }
@@ -174,7 +173,7 @@ export class Pane {
     this.#isFresh = false;
     this.#beside.load(this.#timeline);
     this.#links.load(this.#timeline);
-    this.#choices();
+    this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
     this.#pin(this.#pinned);
     return true;
   }
@@ -224,12 +223,8 @@ export class Pane {
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
     this.#legend.label(this.#text, this.#host.offers.length > 0);
-    if (this.#timeline && !this.#isFresh) this.#choices();
+    if (this.#timeline && !this.#isFresh) this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
     this.#why.label(this.#text);
-  }
-
-  #choices() {
-    this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
   }
 
   // Leave a view for another: what both show travels there.
