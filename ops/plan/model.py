@@ -239,7 +239,7 @@ class Plan:
         machine = base or self._machine()
         machine = networked(machine, self.network) if self.network else machine
         machine = placed(machine, self.placement) if self.placement else machine
-        machine = machine_with(machine, self._variables()) if self.algorithm.startswith(NCCL) else machine
+        machine = machine_with(machine, self.variables()) if self.algorithm.startswith(NCCL) else machine
         machine = edited(machine, entries(self.edits)) if self.edits else machine
         return calibrated(machine, self.calibration) if self.calibration else machine
 
@@ -290,11 +290,11 @@ class Plan:
     def _as_nccl_chooses(self, topology: Topology | None) -> Work:
         """The algorithm, protocol and orders of ranks that NCCL takes here for this size."""
         machine, collective = self._choosable(topology), self.algorithm.removeprefix(NCCL)
-        choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=self._variables())
+        choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=self.variables())
         return work_of(machine, choice, root=self.root)
 
-    def _variables(self) -> Variables:
-        """What is set of NCCL."""
+    def variables(self) -> Variables:
+        """Variables of NCCL that are set. Raises InputError."""
         return set_variables(assignments(self.settings, self.algorithm), self.algorithm)
 
     def _as_library_chooses(self, topology: Topology | None) -> Work:

@@ -306,6 +306,11 @@ class Visit:
 
         self.again(act)
 
+    def explore(self, title):
+        """Open an entry of Explore."""
+        self.page.get_by_role("button", name=self.told("page.explore"), exact=True).click()
+        self.page.get_by_role("button", name=title).click()
+
     def again(self, act):
         """Do something on a page that has settled, and again where it was drawn anew meanwhile."""
         last = time.monotonic() + PATIENCE / 1000

@@ -150,7 +150,7 @@ BROKEN = '[data-testid="stException"], [data-testid="stError"]'
 PLANS = {"slow_hop": "dual_socket", "doubling": "recursive_doubling"}
 """By turns, as choosing what is chosen already changes nothing; each with what its link holds."""
 AFTERWARDS = {
-    "another plan": lambda page: page.choose(page.told("page.examples"), page.told("example.doubling")),
+    "another plan": lambda page: page.explore(page.told("example.doubling")),
     "undo": lambda page: page.page.get_by_role("button", name=page.told("page.undo")).click(),
     "a size": lambda page: page.nudge(),
     "a language": lambda page: page.choose("Language", {"en": "中文", "zh": "English"}[page.language]),
@@ -166,7 +166,7 @@ AFTERWARDS = {
 def test_after_a_plan_anything_may_be_done(visit, acts):
     page = visit("?lang=en")
     for name, (plan, place) in zip(acts, cycle(PLANS.items()), strict=False):
-        page.choose(page.told("page.examples"), page.told(f"example.{plan}"))
+        page.explore(page.told(f"example.{plan}"))
         page.page.wait_for_url(re.compile(place))
         page.settle()
         AFTERWARDS[name](page)

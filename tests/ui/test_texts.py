@@ -18,14 +18,13 @@ from tests.ui.test_page import page
 from ui.build.words import SPOILED
 from ui.controls.compare import COMPARED
 from ui.export.exports import EXPORTS
+from ui.page_script import SCRIPTS
 from ui.pages import PAGES
 from ui.pages.talk import FIELDS
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import GROUPS
 from ui.player.views import VIEWS
 from ui.server.health import health
-from ui.share.film import PAPERS
-from ui.share.offer import WORDS as EMBEDDED
 from ui.story import CHAPTERS
 from ui.text import ERROR, catalogue, languages, things, written
 
@@ -100,9 +99,11 @@ def test_every_text_is_used_somewhere():
     }
     spoken |= {f"board.row.{name}" for name in ("in", "out", "spare")} | {f"board.holds-{k}" for k in range(1, 5)}
     spoken |= {f"build.fault.{kind}" for kind in (*SPOILED.values(), "absent", "lacks", "extra", "other")}
-    spoken |= {f"page.embed.{name}" for name in EMBEDDED}
+    share = (SCRIPTS / "share.js").read_text(encoding="utf-8")
+    spoken |= {f"page.share.{name}" for name in re.findall(r'"([a-z.]+)"', share)}
+    spoken |= {f"page.share.film.{name}" for name in ("begin", "end", "seconds", "width", "theme", "light", "dark")}
+    spoken |= {f"page.share.{name}" for name in ("embed.hint", "embed.frame")}
     spoken |= {f"page.talk.scene.{name}{end}" for name in FIELDS for end in ("", ".help")}
-    spoken |= {f"page.film.{name}" for name in PAPERS}
     spoken |= {f"examples.{name}" for name in (*GROUPS, "link", "file", "notebook")}
     spoken |= {f"ladder.{name}.title" for name in (*TASKS, "own")}
     spoken |= {f"story.{chapter.name}.{k}" for chapter in CHAPTERS for k, _ in enumerate(chapter.stretches, 1)}

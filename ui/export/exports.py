@@ -204,6 +204,7 @@ def played(
 
     Without their `answer` that of the traces alone is shown.
     """
+    from ui.layout.fonts import faces
     from ui.player.component import Start, player_data, style
     from ui.player.offers import offers
     from ui.player.payload import pack
@@ -219,6 +220,7 @@ def played(
     parts = {
         "language": "zh-Hans" if shot.language == "zh" else shot.language,
         "title": _escaped(title),
+        "fonts": faces(),
         "style": style(),
         "script": base64.b64encode(zlib.compress(script().encode(), 9)).decode(),
         "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),

@@ -210,7 +210,8 @@ def _files(exhibit: Exhibit, address: str) -> Iterator[tuple[str, str]]:
     assert isinstance(played, Played), "a plan is a run"
     yield f"scenes/{exhibit.name}.svg", of_run(played.traces[0], exhibit.view, exhibit.title(ENGLISH))
     yield f"scenes/{exhibit.name}.yaml", to_yaml(exhibit.plan)
-    yield f"scenes/{exhibit.name}.ipynb", notebook(exhibit)
+    query = urlencode(to_link(exhibit.plan) | {"view": exhibit.view})
+    yield f"scenes/{exhibit.name}.ipynb", notebook(exhibit.title(ENGLISH), query)
     for language in languages():
         yield _at(language, f"scenes/{exhibit.name}.html"), _page(exhibit, played, language, address)
 
@@ -334,12 +335,11 @@ INSTALLED = (
 """What a notebook says to those whose kernel lacks it."""
 
 
-def notebook(exhibit: Exhibit) -> str:
-    """One cell that shows the example."""
-    words = urlencode(to_link(exhibit.plan) | {"view": exhibit.view})
+def notebook(title: str, query: str) -> str:
+    """One cell that shows the run of a link."""
     cells = [
-        ("markdown", f"# {exhibit.title(ENGLISH)}\n{INSTALLED}"),
-        ("code", f"from ringside.notebook import show\n\nshow({f'?{words}'!r})"),
+        ("markdown", f"# {title}\n{INSTALLED}"),
+        ("code", f"from ringside.notebook import show\n\nshow({f'?{query}'!r})"),
     ]
     made: list[dict[str, Any]] = [
         {"cell_type": kind, "id": f"{kind}-{k}", "metadata": {}, "source": text}

@@ -19,7 +19,7 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale, fmt_share
 from ui import address
-from ui.controls import answer, compare, diagnosis, fork, form, questions, title
+from ui.controls import answer, compare, diagnosis, explore, fork, form, questions, title
 from ui.export.exports import EXPORTS
 from ui.pages import page
 from ui.plan import picture
@@ -28,7 +28,7 @@ from ui.plan.picture import STALLED, Picture
 from ui.player import component
 from ui.player.offers import offers
 from ui.player.views import VIEWS
-from ui.share import offer, saving, take_away
+from ui.share import menu, saving
 from ui.simulate import ahead, intro, past, story
 from ui.simulate.load import load_of
 from ui.simulate.machines import format_of, machine_of
@@ -80,7 +80,7 @@ def stage() -> None:
             diagnosis.show(plan, topology)
     _figures(runs[0][1])
     compare.show(runs)
-    _below(plan, topology, runs[0][1])
+    _below(plan, topology)
 
 
 def _run_at_once(plan: Plan) -> list[compare.Run]:
@@ -182,9 +182,8 @@ def _heading(plan: Plan, picture: Picture) -> None:
     with st.container(key="heading"):
         st.title(plain(picture.title), anchor=False)
     with title.actions():
-        questions.menu()
-        questions.examples()
-        offer.draw(plan, _place)
+        explore.draw(plan)
+        menu.draw(plan, _place)
     with title.line(plan, picture.machine):
         if not state(SimulateState).is_first:
             compare.keep(plan)
@@ -300,8 +299,8 @@ def _forked() -> None:
         change(SimulateState, forked=spec)
 
 
-def _below(plan: Plan, topology: Topology, shown: Picture) -> None:
-    """The code, the machine, and files of a run that has ended."""
+def _below(plan: Plan, topology: Topology) -> None:
+    """The code and the machine."""
     code, machine = st.columns([1.3, 1])
     with code, st.expander(_say("page.code"), key="code_panel", on_change="rerun") as panel:
         if not panel.open:
@@ -316,9 +315,6 @@ def _below(plan: Plan, topology: Topology, shown: Picture) -> None:
             _code(plan, topology)
     with machine:
         _machine_panel(topology, plan)
-        if shown.verdict != STALLED:
-            still = value(PLAYER)
-            take_away.draw(plan, shown.seconds, still, getattr(still, "view", state(SimulateState).start.view))
 
 
 def _code(plan: Plan, topology: Topology) -> None:

@@ -1,7 +1,6 @@
 """The Train page: a workload on a machine, its timeline, its memory and its figures."""
 
 import json
-from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -292,20 +291,19 @@ def _downloads(step: TrainingStep, plan: WorkloadPlan | None = None) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 
-    language = spoken()
+    language, name = spoken(), step.workload
 
     def offline() -> bytes:
         return step_page.page(step, language)
 
     with st.container(horizontal=True):
-        files: list[tuple[str, str, str, Callable[[], str | bytes]]] = [
-            ("page", ".html", "text/html", offline),
-            ("json", "-json.json", "application/json", everything),
-            ("perfetto", "-perfetto.json", "application/json", step.to_perfetto),
-        ]
+        page, json_file = ("text/html", offline), ("application/json", everything)
+        saving.button(tell("train.download.page"), f"{name}.html", *page, key="save_page",
+                      help=tell("train.download.page.help"))  # fmt: skip
+        saving.button(tell("train.download.json"), f"{name}-json.json", *json_file, key="save_json")
+        perfetto = "application/json", step.to_perfetto
+        saving.button(tell("train.download.perfetto"), f"{name}-perfetto.json", *perfetto, key="save_perfetto")
         if plan is not None:
-            files.append(("plan", ".yaml", "text/yaml", partial(to_yaml, plan)))
-        for form, ending, media, make in files:
-            key, words = f"train_save_{form}", f"train.download.{form}"
-            help_ = tell(f"{words}.help") if form in ("page", "plan") else None
-            saving.button(tell(words), f"{step.workload}{ending}", media, make, key=key, help=help_)
+            text = "text/yaml", partial(to_yaml, plan)
+            saving.button(tell("train.download.plan"), f"{name}.yaml", *text, key="save_plan",
+                          help=tell("train.download.plan.help"))  # fmt: skip

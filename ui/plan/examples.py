@@ -34,7 +34,7 @@ TWO_NICS = Plan(
 RACE = ("recursive_doubling", "rabenseifner", "double_binary_tree")
 EXAMPLES = {
     "what_is_allreduce": _lesson("basics", 6, story=True),
-    "why_ring": _lesson("ring", 3),
+    "why_ring": _lesson("ring", 3, story=True),
     "numa_cost": Example(Plan(machine="dual_socket_pcie", against=f"edits={WIDE}"), view="machine", asks=True),
     "holds_back": Example(Plan(machine="dgx1v"), view="machine", asks=True),
     "nic_dies": Example(TWO_NICS, view="machine", asks=True),

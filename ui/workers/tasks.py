@@ -118,11 +118,11 @@ def export(plan: Plan, ending: str, shot: Shot) -> bytes:
     return picture.export(plan, ending, shot)
 
 
-def page_alone(plan: Plan, view: str, language: str) -> bytes:
+def page_alone(plan: Plan, shot: Shot) -> bytes:
     """The plan's run and those beside it as one page that plays without a network. Raises InputError."""
     runs = read(plan)[0]
     assert isinstance(runs, Played), "a plan is a run"
-    return played(runs.traces, Shot(view, language=language), runs.titles, runs.answer(language))
+    return played(runs.traces, shot, runs.titles, runs.answer(shot.language))
 
 
 def small_picture(plan: Plan, view: str) -> str:
