@@ -203,7 +203,7 @@ def test_a_slider_moves_the_picture_ahead_of_the_page_which_follows_once_the_sli
 
 def test_a_page_speaks_the_browsers_language_until_another_is_chosen(visit):
     entered = visit("?page=learn&lesson=ring", awaited="h1", locale="zh-CN")
-    page, heading = entered.page, entered.page.get_by_test_id("stMain").locator("h1")
+    heading = entered.page.get_by_test_id("stMain").locator("h1")
     expect(heading).to_have_text(say("lesson.ring.title", "zh"))
     entered.choose("Language", "English")
     expect(heading).to_have_text(say("lesson.ring.title"))
