@@ -2,7 +2,7 @@
 
 import { make } from "../player/elements.js";
 import { isFull } from "../player/fullscreen.js";
-import { longest } from "./sentence.js";
+import { longest } from "../answer/sentence.js";
 
 const HEAD = { least: 44, edge: 12 }; // pixels of sentences below a picture, and above them
 const HIGH = { several: 420, least: 220, full: 96, edge: 10 };
@@ -14,11 +14,13 @@ export function heightFor(canvas) {
 
 // The room of a picture above all that is `under` it and its sentences, `told` pixels high; `isInside` where it says in its
 // middle what they say.
-export function roomOf(canvas, picture, { several, full, under, told }) {
+export function roomOf({ canvas, head }, picture, { several, full, under, told }) {
   const free = roomFor(canvas, { several, full, under });
-  if (!full && picture.tells?.(free)) return { ...free, isInside: true };
-  const beneath = Math.max(HEAD.least, told) + HEAD.edge;
-  return { ...roomFor(canvas, { several, full, under: under + beneath }), isInside: false };
+  const isInside = !full && Boolean(picture.tells?.(free));
+  head.classList.toggle("rs-inside", isInside);
+  if (isInside) return { ...free, isInside };
+  const beneath = full ? head.offsetHeight : Math.max(HEAD.least, told) + HEAD.edge;
+  return { ...roomFor(canvas, { several, full, under: under + beneath }), isInside };
 }
 
 // How wide a picture is, and how high it may be above all that is `under` it.

@@ -4,9 +4,8 @@ import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
 import { Card, write } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
-import { choicesOf, found, offerChoices } from "../hands/choices.js";
+import { choicesOf, found, listOf, offerChoices } from "../hands/choices.js";
 import { Beside } from "./beside.js";
-import { make } from "../player/elements.js";
 import { explain } from "./explain.js";
 import { elementsOf, keepRoom, roomOf } from "./frame.js";
 import { handle } from "./handling.js";
@@ -15,7 +14,8 @@ import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
 import { Preview, entitled } from "./preview.js";
-import { instantOf, said } from "./sentence.js";
+import { focusOf } from "../answer/reveal.js";
+import { instantOf, said } from "../answer/sentence.js";
 import { Why } from "./why.js";
 
 export class Pane {
@@ -223,13 +223,9 @@ export class Pane {
     sentTitle.textContent = say("sent");
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
-    legend.replaceChildren();
     this.#paintLegend = legendOf(legend, say);
-    const look = make("label", "rs-look", legend);
-    look.textContent = `${say("look")} `;
-    this.#lookAt = make("select", "rs-pick", look);
+    this.#lookAt = listOf(legend, say("look"), this.#host.offers.length ? say("hint") : "");
     this.#lookAt.addEventListener("change", () => this.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null));
-    if (this.#host.offers.length) make("span", "rs-hint", legend).textContent = say("hint");
     if (this.#timeline && !this.#isFresh) this.#choices();
     this.#why.label(this.#text);
   }
@@ -268,12 +264,12 @@ export class Pane {
   // Find the room there is: `several` when others stand beside, `below` pixels left for what has to stay in sight below,
   // and `full` where the picture takes all the room it may.
   measure({ several, below, full }) {
-    const { root, canvas, legend } = this.#elements;
+    const { root, legend } = this.#elements;
     this.#room = null;
     if (!this.#timeline || !root.clientWidth) return;
     const side = this.#beside.measure();
     const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
-    const picture = roomOf(canvas, this.#picture, { several, full, under, told: this.#told });
+    const picture = roomOf(this.#elements, this.#picture, { several, full, under, told: this.#told });
     this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
   }
 
@@ -283,7 +279,6 @@ export class Pane {
     const { colours, side, picture, whole } = this.#room;
     this.#why.settle(side.isBelow);
     this.#paintLegend(colours);
-    this.#elements.head.classList.toggle("rs-inside", picture.isInside);
     const room = { ...picture, span, window, order: this.#links.order };
     this.#picture.layout(new Surface(this.#elements.canvas, colours), room);
     this.#laid = this.#picture;
@@ -365,6 +360,12 @@ export class Pane {
     if (!quiet) this.#card.scrollIntoView();
   }
 
+  // Show what words of an answer are about: a link, a rank, or what the time is made of.
+  reveal(what, name) {
+    if (what === "part" || what === "why") this.#why.reveal(name);
+    else this.pin(focusOf(this.#timeline, what, name));
+  }
+
   // Whether other rows are seen for it.
   #pin(focus) {
     this.#preview.show("");
@@ -380,7 +381,6 @@ export class Pane {
     this.#why.against(timeline);
   }
 
-  // Nothing chosen, nothing explained.
   clear() {
     this.unhover();
     this.pin(null);

@@ -10,7 +10,7 @@ import { Groups } from "../../assets/paint/groups.js";
 import { LEAST, Labels, lift } from "../../assets/paint/labels.js";
 import { Marks } from "../../assets/paint/marks.js";
 import { Surface } from "../../assets/paint/surface.js";
-import { longest, said } from "../../assets/pane/sentence.js";
+import { longest, said } from "../../assets/answer/sentence.js";
 import { Sent } from "../../assets/trace/sent.js";
 import { ticks } from "../../assets/trace/words.js";
 import { COLOURS, Canvas } from "./canvas.js";

@@ -59,6 +59,7 @@ class Film:
         self._ended = trace.end[self._order]
         self._half = tick(trace) / 2  # as in the player: what lies within half a tick is the same instant
         self._done = 0
+        self._pages: dict[tuple[str, float], Ground] = {}
         self._rewind()
 
     @cached_property
@@ -71,6 +72,12 @@ class Film:
     def machine(self) -> Ground:
         """The machine it ran on."""
         return machine(self.trace, self.language)
+
+    def on_page(self, view: str, aspect: float) -> Ground:
+        """What a view stands on, spread over a page so many times as wide as high."""
+        if (view, aspect) not in self._pages:
+            self._pages[view, aspect] = (self.shape if view == "shape" else self.machine).spread(aspect)
+        return self._pages[view, aspect]
 
     @cached_property
     def shape(self) -> Ground:
@@ -116,9 +123,13 @@ class Film:
             return max(0.0, float((t - trace.left[i]) / whole))
         return leading + (1 - leading) * trace.delivered(i, t)
 
-    def blocks(self, t: float, ground: Ground) -> list[Block]:
-        """Every block that is on its way."""
-        return [self._block(i, along(ground.path(i), self.progress(i, t))) for i in self._shown(t)]
+    def blocks(self, t: float, ground: Ground, *, clear: bool = False) -> list[Block]:
+        """Every block that is on its way; those that are `clear` keep off the devices at its ends."""
+        blocks = []
+        for i in self._shown(t):
+            begin, end = ground.clear(i) if clear else (0.0, 1.0)
+            blocks.append(self._block(i, along(ground.path(i), begin + self.progress(i, t) * (end - begin))))
+        return blocks
 
     def flights(self, t: float, places: Callable[[int, int], tuple[float, float]]) -> list[Block]:
         """Every block on its way from the place that holds it to the one that will; `places(rank, slot)` is where."""

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.answers.sending import least
 from ops.run.part import FULL
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.trace import Trace
 from sim.trace.breakdown import PARTS, Breakdown, breakdown
 from sim.trace.link_load import spells, utilisation
-from sim.trace.metrics import critical_path, least_sent
+from sim.trace.metrics import critical_path
 from ui.layout.algorithm_layout import Shape, shape_of
 from ui.layout.boxes import Stage
 from ui.layout.captions import block_name, closing, goal, opening, step_captions
@@ -193,19 +194,8 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
         "share": trace.alone.unit_share if trace.alone else 0.0,
         **({"numbers": list(trace.excerpt.numbers)} if trace.excerpt else {}),
         "union": bool(schedule.promise and schedule.promise.union),
-        "least": _least(trace) if full and not trace.excerpt else 0.0,
+        "least": least(trace) if full and not trace.excerpt else 0.0,
     }
-
-
-def _least(trace: Trace) -> float:
-    """Bytes that the rank which sends most cannot send less than; 0 where blocks differ or nothing is promised."""
-    schedule = trace.schedule
-    share = trace.size * schedule.unit_share
-    blocks = np.diff(schedule.moves)
-    if schedule.promise is None or not share or not np.allclose(trace.bytes, blocks * share, rtol=1e-9):
-        return 0.0
-    weights = np.full(schedule.promise.blocks, share)
-    return least_sent(schedule.promise, weights, in_switch=bool(schedule.switches))
 
 
 def _why(why: Breakdown) -> dict[str, Any]:
