@@ -61,7 +61,9 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
 @container (max-width: 46rem) {
   .st-key-actions { gap: 0.45rem; }
   .st-key-actions > [class*="st-key-examples"] { flex: 1 1 6rem; width: auto; min-width: 0; max-width: 15rem; }
-  .st-key-actions > :is([class*="st-key-questions"], [class*="st-key-share"], .st-key-keep_beside, .st-key-undo) {
+  .st-key-actions > :is(
+    [class*="st-key-questions"], [class*="st-key-share"], .st-key-keep_beside, .st-key-end_comparison, .st-key-undo
+  ) {
     flex: none; width: auto;
     button { padding: 0 0.6rem; }
     p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
