@@ -13,6 +13,19 @@ export class Foldable {
     return this.#now.camera;
   }
 
+  get timeline() {
+    return this.#now.timeline;
+  }
+
+  // What stands where now, and all that may stand anywhere.
+  get scene() {
+    return this.#now.scene;
+  }
+
+  get scenes() {
+    return [this.#folded.scene, this.#whole.scene];
+  }
+
   layout(surface, room) {
     this.#now.layout(surface, room);
   }

@@ -104,6 +104,27 @@ def test_half_a_link_is_two_choices_away_and_the_old_run_stays_in_the_picture(vi
     assert page.t > usual * 1.1
 
 
+def test_a_pinned_run_is_the_ghost_of_the_next_one_on_its_machine_and_has_a_pane_beside_another(visit):
+    page = visit(f"{RING}&t=0.002")
+    page.page.locator(".st-key-keep_beside button").first.click()
+    page.where("against=")
+    page.settle()
+    expect(page.page.locator(".rs-said-headline")).to_have_text(page.told("page.compare.pinned"))
+    expect(page.player.locator(".rs-old")).to_be_hidden()
+    assert page.player.count() == 1
+    page.nudge()
+    page.where("size=32MiB")
+    page.settle()
+    expect(page.player.locator(".rs-old")).to_contain_text("64MiB")
+    assert page.player.count() == 1
+    page.player.get_by_role("button", name=page.told("player.apart")).click()
+    expect(page.player).to_have_count(2)
+    page.page.locator(".st-key-end_comparison button").first.click()
+    page.where("!against=")
+    expect(page.player).to_have_count(1)
+    expect(page.player.locator(".rs-old")).to_be_hidden()
+
+
 def test_panes_of_several_runs_stand_at_one_height_however_long_their_names_are(visit):
     page = visit(f"{RING}&t=0.001&against=algorithm=allreduce.linear|machine=dual_socket_pcie;fault=jitter:mean=1us")
     page.player.nth(2).wait_for()
