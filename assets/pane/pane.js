@@ -142,6 +142,7 @@ export class Pane {
     canvas.addEventListener("pointermove", (event) => this.#hover(event, under(event)));
     canvas.addEventListener("pointerleave", () => this.#hover(null, null));
     canvas.addEventListener("pointerdown", (event) => {
+      if (picture()?.press?.(event.offsetX, event.offsetY)) this.#host.layout();
       const focus = under(event);
       this.#hover(event, focus);
       this.pin(focus);
