@@ -1,8 +1,8 @@
 // The player: one clock for one run or several, what a person may do, and the frame loop.
 
-import { fill, seconds } from "../trace/words.js";
-import { Clock } from "./clock.js";
-import { Controls } from "./controls.js";
+import { about, fill } from "../trace/words.js";
+import { Clock, SPEEDS } from "./clock.js";
+import { Controls } from "../transport/controls.js";
 import { follow, make, tellInstant } from "./elements.js";
 import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
@@ -11,7 +11,7 @@ import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { Told } from "../pane/frame.js";
 import { decode } from "../trace/decode.js";
-import { canShow, refusals, registered, viewAfter } from "./registry.js";
+import { canShow, registered, viewAfter } from "./registry.js";
 import { Sight } from "./sight.js";
 import { Standings } from "./standings.js";
 import { Strip } from "../answer/strip.js";
@@ -40,7 +40,6 @@ class Player {
   #panes = [];
   #parent;
   #playing = false;
-  #scale = "";
   #sight;
   #standings;
   #strip;
@@ -93,11 +92,9 @@ class Player {
       this.#seek(instant);
     };
     return {
-      first: still(() => this.#seek(0)),
       back: still(() => this.#seek(clock.stepFrom(-1))),
       play: () => this.#toggle(),
       forward: still(() => this.#seek(clock.stepFrom(1))),
-      last: still(() => this.#seek(clock.time)),
       jump: still((step) => this.#seek(clock.endOf(step))),
       scrub: (share) => {
         this.#pause(true);
@@ -131,7 +128,7 @@ class Player {
   async load(data) {
     if (this.#text !== data.text) this.#controls.label(data.text);
     this.#text = data.text;
-    this.#full.frame(Boolean(data.fills));
+    this.#full.frame(data);
     this.#seat(this.#panes.length || 1);
     if (data.v !== VERSION) {
       for (const pane of this.#panes) pane.say(data.text["player.unknown"]);
@@ -154,8 +151,7 @@ class Player {
     this.#seat(data.runs.length);
     for (const [k, pane] of this.#panes.entries()) pane.load(data.runs[k], timelines[k], data.text);
     const isNew = this.#begin(data);
-    const word = this.#text[data.runs.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
-    this.#controls.offer(this.#clock.steps, this.#text["player.of"], refusals(this.#timelines, data.text), word);
+    this.#controls.offer(this.#clock, this.#timelines, data.text);
     this.#clock.stops = data.stops ?? [];
     this.#obey(data.cmd);
     this.#setPace(this.#clock.speed, this.#clock.even);
@@ -164,7 +160,12 @@ class Player {
     if (isNew) this.#marker.stand(data.text);
     this.#changing = false;
     this.#layout();
-    if (!isNew) requestAnimationFrame(() => setTimeout(() => this.#complete()));
+    if (isNew) this.#start(data);
+    else requestAnimationFrame(() => setTimeout(() => this.#complete()));
+  }
+
+  #start({ start }) {
+    if (start?.plays && !this.#calm.matches) this.#play();
   }
 
   // All that is around pictures comes with the first of them, and a frame after those that come later.
@@ -309,7 +310,6 @@ class Player {
 
   #setPace(speed, even) {
     Object.assign(this.#clock, { speed, even });
-    this.#scale = even ? "" : fill(this.#text["player.scale"], { sim: seconds(this.#clock.pace) });
     this.#choose();
     this.#draw();
   }
@@ -351,8 +351,9 @@ class Player {
 
   #choose() {
     const { speed, even } = this.#clock;
-    const pace = this.#text[even ? "player.paced" : "player.true"];
-    this.#controls.choose({ view: this.#view, lit: this.#lit, speed, even, pace, scale: this.#scale });
+    const scaled = (each) => fill(this.#text["player.scale"], { sim: about(this.#clock.paceAt(each)) });
+    const scales = SPEEDS.map((each) => (even ? `${each}×` : scaled(each)));
+    this.#controls.choose({ view: this.#view, lit: this.#lit, speed, even, pace: this.#text["player.paced"], scales });
   }
 
   // Nothing chosen, nothing explained, or no longer the whole screen.
