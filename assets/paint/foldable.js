@@ -52,6 +52,7 @@ export class Foldable {
 
   // Open or close at a point; whether anything is to be laid out anew.
   press(x, y) {
+    if (this.#now.press(x, y)) return true;
     const isOpen = this.#now === this.#whole;
     if (isOpen ? this.pick(x, y) : !this.#now.isMark(x, y)) return false;
     this.#now = isOpen ? this.#folded : this.#whole;
