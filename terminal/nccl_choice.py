@@ -31,7 +31,7 @@ from terminal.shared.types import ASSIGNMENT, SIZE
         multiple=True,
         type=ASSIGNMENT,
         metavar="KEY=VALUE",
-        help="algorithm= or protocol= to force, nccl= for a release like 2.18",
+        help="variables of NCCL, like NCCL_ALGO=Ring; nccl= for a release like 2.18",
     ),
 )
 @click.option(
