@@ -25,7 +25,7 @@ from sim.units import fmt_object
 PIECE = 1 << 13
 """Entries of a column that are looked at together."""
 Via = Callable[[Ints, Ints, Ints], Ints]
-"""From senders, receivers and channels of transfers to the devices that each passes in turn, a row each; -1 for none."""
+"""From senders, receivers and channels of transfers to the devices each passes in turn, a row each; -1 for none."""
 
 
 @dataclass(frozen=True, eq=False)

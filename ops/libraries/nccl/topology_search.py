@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ops.libraries.nccl.constants import GENERATIONS, MOST_CHANNELS, NET_SPEEDS, SPEEDS, Generation, Kind
-from ops.libraries.nccl.rings import closed_rings, open_paths
+from ops.libraries.nccl.nics import NVIDIA, RCCL, Gate, NicRules, Nics, PathType, Ways, nics_of
+from ops.libraries.nccl.rings import MOST_PATHS, closed_rings, open_paths
 from ops.libraries.nccl.tuner import Situation
 from sim.errors import InputError
 from sim.topology import Topology
@@ -27,13 +28,16 @@ XGMI = (24.0, 36.0, 48.0)
 class Seen:
     """What NCCL makes of a machine's first n ranks.
 
-    `orders` are rings through all ranks, each for its share of the data; `nodes` the ranks of every node.
+    `orders` are rings through all ranks, each for its share of the data; `nodes` the ranks of every node. Between nodes
+    order i has `gates[i]`, and `nics` are those of all nodes, where they have any.
     """
 
     situation: Situation
     orders: tuple[tuple[int, ...], ...]
     nodes: tuple[tuple[int, ...], ...]
     amd: bool
+    gates: tuple[Gate, ...] = ()
+    nics: Nics | None = None
 
     @property
     def even(self) -> bool:
@@ -50,9 +54,31 @@ class Seen:
         """Ranks in a row on every node, or 1 where nodes are not like that."""
         return len(self.nodes[0]) if self.in_a_row else 1
 
+    def ways(self, algorithm: str) -> Ways | None:
+        """By which NICs an algorithm's messages go between nodes; None where nodes have none, or there is one node."""
+        return None if self.nics is None else _ways(self.nics, self.gates, algorithm)
+
+    def spread(self, algorithm: str) -> tuple[tuple[int, ...], ...]:
+        """One order of all ranks for each NIC that a GPU sends by at once, for what has no rings; none for one NIC."""
+        if self.nics is None:
+            return ()
+        of_gpu = max(self.nics.nodes[0].per_gpu(place) for place in range(len(self.nodes[0])))
+        count = {"SendRecv": of_gpu, "PAT": len(self.gates)}.get(algorithm, 1)
+        return (tuple(range(self.situation.n)),) * count if count > 1 else ()
+
+
+@lru_cache(maxsize=64)
+def _ways(nics: Nics, gates: tuple[Gate, ...], algorithm: str) -> Ways:
+    """Kept, as neighbouring sizes go the same ways."""
+    if algorithm == "SendRecv":
+        return nics.of_peers(max(map(nics.nodes[0].per_gpu, range(len(nics.nodes[0].types)))))
+    if algorithm == "NVLSTree":
+        return nics.of_heads()
+    return nics.of_channels(gates if algorithm != "Tree" else tuple(gate._replace(crosses=False) for gate in gates))
+
 
 @lru_cache(maxsize=16)
-def look(topology: Topology, n: int) -> Seen:
+def look(topology: Topology, n: int, rules: NicRules = NVIDIA) -> Seen:
     """The situation of the first n ranks, with orders. Raises InputError for fewer than 2 ranks or unreachable ones."""
     if not 2 <= n <= topology.n:
         raise InputError("nccl.ranks", topology=topology.name, n=n, most=topology.n)
@@ -63,22 +89,32 @@ def look(topology: Topology, n: int) -> Seen:
     inside = closed_rings(topology, first)
     kind: Kind = "NVLINK" if nvlinks_join(topology, [first[i] for i in inside.orders[0]]) else "PCI"
     sharp = switch and kind == "NVLINK" and generation in REDUCING
-    tree, through_cpu, heads, nvls = 0.0, False, MOST_CHANNELS, 0.0
+    tree, net, through_cpu, heads, nvls = 0.0, 0.0, False, MOST_CHANNELS, 0.0
+    gates: tuple[Gate, ...] = ()
+    nics: Nics | None = None
     if len(nodes) == 1:
         channels, speed = _channels([inside.bandwidth] * len(inside.orders), SPEEDS[generation], generation)
         heads, nvls = _heads(n, inside.bandwidth, generation)
         orders = tuple(tuple(nodes[0][i] for i in order) for order in inside.orders)
     else:
-        nic_of, nic, through_cpu = _nics(topology, nodes)
-        paths = open_paths(topology, first, nic_of, nic)
+        nics = nics_of(topology, nodes, RCCL if amd else rules)
+        gates, nic, entering = _gates(topology, nodes, nics)
+        through_cpu = nics is None or nics.nodes[0].type_between > _farthest_ll128(generation)
+        paths = open_paths(topology, first, gates, nic)
         g = len(first)
+        inner = inside.bandwidth * len(inside.orders) if g > 1 else math.inf
         # an open path of g GPUs leaves the links of one of them alone, so that g - 1 of them carry g paths
-        total = inside.bandwidth * len(inside.orders) * g / (g - 1) if g > 1 else math.inf
+        unclosed = inner * g / (g - 1) if g > 1 else math.inf
         rates = [paths.bandwidth] * len(paths.orders)
-        channels, speed = _channels(rates, NET_SPEEDS[generation], generation, total)
-        orders = _through(nodes, paths.orders)
-        more = [rate for rate in NET_SPEEDS[generation] if rate <= 2 * speed and rate * channels * GBps <= total]
-        tree = max(more, default=speed) if len(nodes) == 2 and len(first) > 1 else 0.0
+        closed = any(gate.relayed for gate in gates)
+        most = min(inner if closed else unclosed, entering)
+        channels, speed = _channels(rates, NET_SPEEDS[generation], generation, most)
+        orders = _through(nodes, _alternating(paths.orders, gates, amd=amd))
+        fitting = [rate for rate in NET_SPEEDS[generation] if rate * channels * GBps <= unclosed]
+        outward = min(nic * len(gates), entering)
+        net = max((rate for rate in fitting if speed <= rate <= outward / channels / GBps), default=speed)
+        if len(nodes) == 2 and g > 1:
+            tree = max((rate for rate in fitting if rate <= 2 * net), default=speed)
     situation = Situation(
         n=n,
         nodes=len(nodes),
@@ -91,9 +127,10 @@ def look(topology: Topology, n: int) -> Seen:
         ll128=kind == "NVLINK" and not amd and not through_cpu,
         nvls_channels=heads if sharp else 0,
         bw_tree=tree,
+        bw_net=net,
         bw_nvls=nvls if sharp else 0.0,
     )
-    return Seen(situation, orders, nodes, amd)
+    return Seen(situation, orders, nodes, amd, gates, nics)
 
 
 def _nodes(topology: Topology, n: int) -> tuple[tuple[int, ...], ...]:
@@ -168,34 +205,82 @@ def _heads(gpus: int, carried: float, generation: Generation) -> tuple[int, floa
     return gpus, max(fitting, default=0.0)
 
 
-def _nics(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> tuple[list[int], float, bool]:
-    """The NIC by which each rank of the first node leaves it, what one carries (B/s), and whether CPUs are on the way.
+def _gates(
+    topology: Topology, nodes: tuple[tuple[int, ...], ...], nics: Nics | None
+) -> tuple[tuple[Gate, ...], float, float]:
+    """Where channels enter the first node, what a NIC carries, and what all GPUs that channels enter do (B/s)."""
+    if nics is None:
+        gates, rates = _gates_of_routes(topology, nodes)
+        return gates, min(rates), math.inf
+    node = nics.nodes[0]
+    gates = node.gates[:: -(-len(node.gates) // MOST_PATHS)]
+    wires = _network_rates(topology)
+    nic = min(min(node.rate(gate), wires[nics.devices[0][gate.nic]]) for gate in gates)
+    entered = {gate.enters for gate in gates}
+    return gates, nic, sum(float(node.rates[place].max()) for place in entered)
 
-    A path over a CPU is PHB or farther, where NCCL does without LL128.
-    """
+
+def _network_rates(topology: Topology) -> dict[int, float]:
+    """What every device's links to the network carry, B/s."""
+    rates: dict[int, float] = {}
+    for link in topology.links:
+        if link.kind == "NET":
+            at = topology.index[link.src]
+            rates[at] = rates.get(at, 0.0) + link.bandwidth
+    return rates
+
+
+def _gates_of_routes(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> tuple[tuple[Gate, ...], list[float]]:
+    """The same where nodes have no NICs: by what their ranks' routes leave, and what these carry (B/s)."""
     senders = [topology.ranks[r] for r in nodes[0]]
     peers = [topology.ranks[nodes[1][i % len(nodes[1])]] for i in range(len(senders))]
     offsets, links = topology.routes(senders, peers)
-    nic_of, rates = [], []
-    cpus = {device.name for device in topology.devices if device.kind == "CPU"}
-    through_cpu = False
+    doors, rates = [], []
     for k in range(len(senders)):
         route = [topology.links[i] for i in links[offsets[k] : offsets[k + 1]]]
-        out = next((x.src for x in route if x.kind == "NET"), route[0].src)
-        nic_of.append(topology.index[out])
-        through_cpu |= any(x.dst in cpus for x in route)
+        doors.append(next((x.src for x in route if x.kind == "NET"), route[0].src))
         rates.append(min(x.bandwidth for x in route if x.kind in ("NET", "PCI") or len(route) < 3))
-    return nic_of, min(rates), through_cpu
+    everyone = tuple(range(len(senders)))
+    firsts = [doors.index(door) for door in dict.fromkeys(doors)]
+    firsts = firsts[:: -(-len(firsts) // MOST_PATHS)]
+    gates = [
+        Gate(k, first, tuple(p for p in everyone if p != first) or everyone, crosses=True)
+        for k, first in enumerate(firsts)
+    ]
+    return tuple(gates), rates
 
 
-def _through(nodes: tuple[tuple[int, ...], ...], paths: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    """Rings through all nodes: each path in every node in turn.
+def _farthest_ll128(generation: Generation) -> PathType:
+    """How far a NIC may be for LL128: PXB, from Hopper on PXN (`src/graph/tuning.cc`, NCCL_LL128_C2C)."""
+    return PathType.PXN if generation in ("Hopper", "Blackwell") else PathType.PXB
+
+
+def _alternating(
+    paths: tuple[tuple[int, ...], ...], gates: tuple[Gate, ...], *, amd: bool
+) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """The paths of even and of odd nodes: pairs that change the NIC change places, so that no rail is crossed.
+
+    ncclTopoPostset, `src/graph/connect.cc`, for crossNicRing 2.
+    """
+    if amd or len(paths) % 2 or not all(gate.crosses for gate in gates):
+        return paths, paths
+    return paths, tuple(paths[k ^ 1] for k in range(len(paths)))
+
+
+def _through(
+    nodes: tuple[tuple[int, ...], ...], paths: tuple[tuple[tuple[int, ...], ...], ...]
+) -> tuple[tuple[int, ...], ...]:
+    """Rings through all nodes: each path in every node in turn, of those for even and for odd ones.
 
     Nodes with fewer ranks than the first keep what they have of it, those with more append the rest.
     """
+
+    def along(node: tuple[int, ...], path: tuple[int, ...]) -> tuple[int, ...]:
+        return (*(node[i] for i in path if i < len(node)), *node[len(path) :])
+
     return tuple(
-        tuple(rank for node in nodes for rank in (*(node[i] for i in path if i < len(node)), *node[len(path) :]))
-        for path in paths
+        tuple(rank for m, node in enumerate(nodes) for rank in along(node, paths[m % 2][k]))
+        for k in range(len(paths[0]))
     )
 
 

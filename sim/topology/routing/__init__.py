@@ -122,7 +122,7 @@ def chain(*parts: Routes) -> Routes:
 
 
 def through(routes: Router, stops: Ints) -> Routes:
-    """Routes that pass some devices in turn: a row of `stops` for each, from its source to its destination, -1 for none."""
+    """Routes that pass devices in turn: a row of `stops` for each, from its source to its destination, -1 for none."""
     legs, at = [], stops[:, 0]
     for stop in stops.T[1:]:
         following = np.where(stop < 0, at, stop).astype(np.int32)
