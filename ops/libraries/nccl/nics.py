@@ -27,7 +27,7 @@ MOST_LOCAL = 64
 class PathType(IntEnum):
     """How far a NIC is from a GPU: PATH_PIX and so on of `src/graph/topo.h`, in its order."""
 
-    PIX, PXB, P2C, PXN, PHB, SYS = range(6)
+    PIX, PXB, P2C, PXN, PHB, SYS, NET = range(7)
 
 
 class NicRules(NamedTuple):
@@ -43,7 +43,7 @@ RCCL = NicRules(cross_nic=1, uses_pxn=False)
 
 
 class Gate(NamedTuple):
-    """Where a channel enters a node and by which GPUs it may leave it, as places in the node.
+    """Where a channel enters a node and by which GPUs it may leave, as places in the node.
 
     It comes in by a NIC of this number and leaves by the same, or where it `crosses` by that of the GPU it leaves from.
     GPUs of `relayed` send through the one it `enters`.
@@ -146,15 +146,23 @@ class NodeNics:
         type there is, as the search tries one after another. By another NIC it goes where that would be on another
         socket (crossNic 2), or always where NCCL_CROSS_NIC=1.
         """
-        return tuple(map(self._gate, self.used))
+        owners = tuple(dict.fromkeys(max(self.gpu_of[nic], 0) for nic in self.used))
+        gates = [self._gate(nic, owners) for nic in self.used]
+        if self.rules.cross_nic == 2:  # two that change the NIC go opposite ways
+            for one, other in zip(gates[::2], gates[1::2], strict=False):
+                if one.crosses and other.crosses and one.enters != other.enters:
+                    at = gates.index(one)
+                    gates[at : at + 2] = one._replace(leaves=(other.enters,)), other._replace(leaves=(one.enters,))
+        return tuple(gates)
 
-    def _gate(self, nic: int) -> Gate:
+    def _gate(self, nic: int, owners: tuple[int, ...]) -> Gate:
         enters = max(self.gpu_of[nic], 0)
         others = [place for place in range(len(self.types)) if place != enters] or [enters]
         types = [self.type_of(place, nic) for place in others]
         nearest = min(types)
-        if (len(others) > 1 and self.rules.cross_nic == 1) or (self.rules.cross_nic and nearest == PathType.SYS):
-            return Gate(nic, enters, tuple(others), crosses=True)
+        away = tuple(place for place in owners if place != enters)
+        if away and (self.rules.cross_nic == 1 or (self.rules.cross_nic and nearest >= PathType.SYS)):
+            return Gate(nic, enters, away, crosses=True)
         leaves = tuple(place for place, kind in zip(others, types, strict=True) if kind == nearest)
         return Gate(nic, enters, leaves, relayed=nearest == PathType.PXN)
 
@@ -168,7 +176,7 @@ class NodeNics:
         """B/s between the NIC of a channel and the GPU it enters."""
         return float(self.rates[gate.enters, gate.nic])
 
-    def peer_nic(self, place: int, peer_turn: int, channel: int) -> int:
+    def peer_nic(self, place: int, channel: int, peer_turn: int) -> int:
         """The NIC by which a GPU sends to one of another node: that of its own GPU with the peer's number, by PXN.
 
         ncclTopoGetNetDev without a graph, NCCL_P2P_PXN_LEVEL=2; without PXN the GPU's own, with NCCL_CROSS_NIC=0 that
@@ -219,13 +227,10 @@ class Nics:
         """The ways of rings' and trees' messages, whose channels have these gates on every node."""
 
         def receives(node: NodeNics, place: int, channel: int) -> int:
-            nic = gates[channel].nic
+            nic = node.local(place, 0) if gates[channel].crosses else gates[channel].nic
             return nic if nic in node.used else node.used[channel % len(node.used)]
 
-        def sends(node: NodeNics, place: int, channel: int, peer: int) -> int:
-            return node.local(place, 0) if gates[channel].crosses else receives(node, place, channel)
-
-        return self._ways(len(gates), 1, sends, receives)
+        return self._ways(len(gates), 1, lambda node, place, channel, peer: receives(node, place, channel), receives)
 
     def of_heads(self) -> "Ways":
         """The ways of messages between GPUs that head shares of the data: each has its own NICs (getNvlsNetDev)."""
@@ -358,7 +363,10 @@ def _kind(topology: Topology, route: list[int]) -> tuple[PathType, float]:
     links = [topology.links[i] for i in route]
     ends = [topology.devices[topology.index[end]].kind for link in links for end in (link.src, link.dst)]
     rate = min((link.bandwidth for link in links), default=np.inf)
-    if any(link.kind == "SYS" for link in links):
+    crossed = {link.kind for link in links}
+    if "NET" in crossed:
+        return PathType.NET, 0.0
+    if "SYS" in crossed:
         return PathType.SYS, rate
     if "CPU" in ends:
         to_cpu = links[0].bandwidth

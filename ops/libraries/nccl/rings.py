@@ -50,12 +50,15 @@ def closed_rings(topology: Topology, devices: Sequence[int]) -> Rings:
     return max(sets, key=lambda rings: len(rings.orders) * rings.bandwidth * (1 + 1e-6 / len(rings.orders)))
 
 
-def open_paths(topology: Topology, devices: Sequence[int], gates: Sequence[Gate], nic: float) -> Rings:
+def open_paths(
+    topology: Topology, devices: Sequence[int], gates: Sequence[Gate], own: Sequence[int], nic: float
+) -> Rings:
     """One path inside a node of several for each gate, from the GPU it enters to one of those it may leave by.
 
-    `nic` is what a NIC carries (B/s). The paths are one ring entered at different GPUs where its links can carry all of
-    them, as NCCL prefers (sameChannels); else different orders. They carry what a NIC does, or as much as the links
-    inside allow; what one GPU sends by the NIC of another crosses links inside, too.
+    `own[i]` is the NIC of place i: no two that change the NIC leave by the same. `nic` is what a NIC carries (B/s). The
+    paths are one ring entered at different GPUs where its links can carry all of them, as NCCL prefers (sameChannels);
+    else different orders. They carry what a NIC does, or as much as the links inside allow; what one GPU sends by the
+    NIC of another crosses links inside, too.
     """
     g, capacity = len(devices), topology.bandwidth
     along = tuple(_neighbours(g, gate) for gate in gates)
@@ -77,7 +80,7 @@ def open_paths(topology: Topology, devices: Sequence[int], gates: Sequence[Gate]
     early = np.array([order not in zigzag for order in orders])
     fitting = [np.flatnonzero((table[:, 0] == gate.enters) & np.isin(table[:, -1], gate.leaves)) for gate in gates]
     by_gate = [some[np.argsort(early[some], kind="stable")] for some in fitting]
-    ends = np.where(np.array([gate.crosses for gate in gates]).all(), table[:, -1], NO_END)
+    ends = np.array(own)[table[:, -1]] if all(gate.crosses for gate in gates) else np.full(len(orders), NO_END)
     for share in (1.0, 0.75, 0.5, 1 / 3, 0.25, 0.125):
         chosen = _pack(counts, np.floor(capacity / (nic * share) * (1 + 1e-9)), by_gate, ends)
         if len(chosen) == len(gates):

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from ops.libraries.nccl.constants import GENERATIONS, MOST_CHANNELS, NET_SPEEDS, SPEEDS, Generation, Kind
 from ops.libraries.nccl.nics import NVIDIA, RCCL, Gate, NicRules, Nics, PathType, Ways, nics_of
@@ -98,9 +99,9 @@ def look(topology: Topology, n: int, rules: NicRules = NVIDIA) -> Seen:
         orders = tuple(tuple(nodes[0][i] for i in order) for order in inside.orders)
     else:
         nics = nics_of(topology, nodes, RCCL if amd else rules)
-        gates, nic, entering = _gates(topology, nodes, nics)
+        gates, own, nic, entering = _entrances(topology, nodes, nics)
         through_cpu = nics is None or nics.nodes[0].type_between > _farthest_ll128(generation)
-        paths = open_paths(topology, first, gates, nic)
+        paths = open_paths(topology, first, gates, own, nic)
         g = len(first)
         inner = inside.bandwidth * len(inside.orders) if g > 1 else math.inf
         # an open path of g GPUs leaves the links of one of them alone, so that g - 1 of them carry g paths
@@ -205,19 +206,24 @@ def _heads(gpus: int, carried: float, generation: Generation) -> tuple[int, floa
     return gpus, max(fitting, default=0.0)
 
 
-def _gates(
-    topology: Topology, nodes: tuple[tuple[int, ...], ...], nics: Nics | None
-) -> tuple[tuple[Gate, ...], float, float]:
-    """Where channels enter the first node, what a NIC carries, and what all GPUs that channels enter do (B/s)."""
+class Entrances(NamedTuple):
+    """Where channels enter the first node: gates, the NIC of every place, B/s of a NIC and of all GPUs entered."""
+
+    gates: tuple[Gate, ...]
+    own: list[int]
+    nic: float
+    entering: float
+
+
+def _entrances(topology: Topology, nodes: tuple[tuple[int, ...], ...], nics: Nics | None) -> Entrances:
     if nics is None:
-        gates, rates = _gates_of_routes(topology, nodes)
-        return gates, min(rates), math.inf
+        return _entrances_of_routes(topology, nodes)
     node = nics.nodes[0]
-    gates = node.gates[:: -(-len(node.gates) // MOST_PATHS)]
+    gates, own = node.gates[:MOST_PATHS], [node.local(place, 0) for place in range(len(node.types))]
     wires = _network_rates(topology)
     nic = min(min(node.rate(gate), wires[nics.devices[0][gate.nic]]) for gate in gates)
     entered = {gate.enters for gate in gates}
-    return gates, nic, sum(float(node.rates[place].max()) for place in entered)
+    return Entrances(gates, own, nic, sum(float(node.rates[place].max()) for place in entered))
 
 
 def _network_rates(topology: Topology) -> dict[int, float]:
@@ -230,8 +236,8 @@ def _network_rates(topology: Topology) -> dict[int, float]:
     return rates
 
 
-def _gates_of_routes(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> tuple[tuple[Gate, ...], list[float]]:
-    """The same where nodes have no NICs: by what their ranks' routes leave, and what these carry (B/s)."""
+def _entrances_of_routes(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> Entrances:
+    """The same where nodes have no NICs: they are what the routes of their ranks leave by."""
     senders = [topology.ranks[r] for r in nodes[0]]
     peers = [topology.ranks[nodes[1][i % len(nodes[1])]] for i in range(len(senders))]
     offsets, links = topology.routes(senders, peers)
@@ -240,14 +246,12 @@ def _gates_of_routes(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> 
         route = [topology.links[i] for i in links[offsets[k] : offsets[k + 1]]]
         doors.append(next((x.src for x in route if x.kind == "NET"), route[0].src))
         rates.append(min(x.bandwidth for x in route if x.kind in ("NET", "PCI") or len(route) < 3))
-    everyone = tuple(range(len(senders)))
-    firsts = [doors.index(door) for door in dict.fromkeys(doors)]
-    firsts = firsts[:: -(-len(firsts) // MOST_PATHS)]
-    gates = [
-        Gate(k, first, tuple(p for p in everyone if p != first) or everyone, crosses=True)
-        for k, first in enumerate(firsts)
-    ]
-    return tuple(gates), rates
+    own = [doors.index(door) for door in doors]
+    firsts = tuple(dict.fromkeys(own))[:MOST_PATHS]
+    gates = tuple(
+        Gate(p, p, tuple(q for q in firsts if q != p) or tuple(range(len(own))), crosses=True) for p in firsts
+    )
+    return gates, own, min(rates), math.inf
 
 
 def _farthest_ll128(generation: Generation) -> PathType:
