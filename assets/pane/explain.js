@@ -75,6 +75,8 @@ function explainBlock(timeline, text, t, { index: i }) {
     `${contents(text, { block, count, ranks })} · ${bytesText(timeline.bytes(i))}`,
     fill(text["player.blockline"], { src, dst, share, rate: rateText(timeline.rate(i, t)) }),
   ];
+  const nics = timeline.nics(i);
+  if (nics.length) lines.push(fill(text["player.nics"], { nics: nics.map((k) => timeline.devices.name[k]).join(" → ") }));
   lines.push(left(timeline, text, i));
   const waited = timeline.start[i] - timeline.left[i];
   if (waited > 0) lines.push(fill(text["player.waited"], { time: seconds(waited) }));

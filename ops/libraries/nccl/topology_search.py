@@ -59,6 +59,24 @@ class Seen:
         """By which NICs an algorithm's messages go between nodes; None where nodes have none, or there is one node."""
         return None if self.nics is None else _ways(self.nics, self.gates, algorithm)
 
+    def doors(self, topology: Topology) -> list[dict[str, str | None]]:
+        """By name the NIC by which every ring enters the first node, the one it leaves by, and who forwards to it."""
+        ways, last = self.ways("Ring"), len(self.nodes[0]) - 1
+
+        def name(device: int) -> str | None:
+            return None if device < 0 else topology.devices[device].name
+
+        if ways is None:
+            return []
+        return [
+            {
+                "enters": name(ways.receives[k, order[0]]),
+                "leaves": name(ways.sends[k, order[last], 0]),
+                "through": name(ways.relays[k, order[last], 0]),
+            }
+            for k, order in enumerate(self.orders)
+        ]
+
     def spread(self, algorithm: str) -> tuple[tuple[int, ...], ...]:
         """One order of all ranks for each NIC that a GPU sends by at once, for what has no rings; none for one NIC."""
         if self.nics is None:
