@@ -197,14 +197,6 @@ export class Timeline {
     return rate;
   }
 
-  // The NICs that a message passes, in turn.
-  nics(i) {
-    const { c, devices } = this;
-    const route = c.route[i];
-    const passed = c.node.subarray(c.node_start[route], c.node_start[route + 1]);
-    return [...passed].filter((device) => devices.kind[device] === "NIC");
-  }
-
   // 0 to 1 along the route: the latency takes its share of the way, then the delivered bytes theirs.
   progress(i, t) {
     const whole = this.through[i] - this.left[i];

@@ -79,7 +79,7 @@ def open_paths(
     zigzag = {_zigzag(g, gate.enters) for gate in gates}
     early = np.array([order not in zigzag for order in orders])
     fitting = [np.flatnonzero((table[:, 0] == gate.enters) & np.isin(table[:, -1], gate.leaves)) for gate in gates]
-    by_gate = [some[np.argsort(early[some], kind="stable")] for some in fitting]
+    by_gate = [some[np.argsort(early[some], kind="stable")].tolist() for some in fitting]
     ends = np.array(own)[table[:, -1]] if all(gate.crosses for gate in gates) else np.full(len(orders), NO_END)
     for share in (1.0, 0.75, 0.5, 1 / 3, 0.25, 0.125):
         chosen = _pack(counts, np.floor(capacity / (nic * share) * (1 + 1e-9)), by_gate, ends)
