@@ -23,9 +23,10 @@ class Bounds(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The words a parameter may be."""
+    """The words a parameter may be; where it is open they are the usual ones of more."""
 
     words: tuple[str, ...]
+    is_open: bool = False
 
 
 class Dims(NamedTuple):
@@ -71,6 +72,8 @@ class Parameter:
     high: float = 0
     words: tuple[str, ...] = ()
     points_at: PointsAt | None = None
+    is_open: bool = False
+    """Whether it may be other words than those listed."""
 
     @property
     def typed(self) -> str:
@@ -137,7 +140,7 @@ class Parameter:
         if self.high and not self.low <= value <= self.high:
             said, low, high = map(self._written, (value, self.low, self.high))
             raise InputError("parameter.range", owner=owner, name=self.name, value=said, low=low, high=high)
-        if self.words and value not in self.words:
+        if self.words and not self.is_open and value not in self.words:
             raise InputError("parameter.choice", owner=owner, name=self.name, value=str(value), choices=self.words)
         return value
 
@@ -210,12 +213,13 @@ def _parameters(function: Callable[..., Any], skip: tuple[str, ...]) -> Mapping[
         if any(isinstance(e, Dims) for e in extras):
             kind = "dims"
         bounds = next((e for e in extras if isinstance(e, Bounds)), Bounds(0, 0))
-        words = next((e.words for e in extras if isinstance(e, Choice)), ())
+        choice = next((e for e in extras if isinstance(e, Choice)), Choice(()))
+        words = choice.words
         if get_origin(base) is Literal:
             kind, words = "str", get_args(base)
         default = None if argument.default is inspect.Parameter.empty else argument.default
         points_at = next((e for e in extras if isinstance(e, PointsAt)), None)
-        entries[name] = Parameter(name, kind, default, bounds.low, bounds.high, words, points_at)
+        entries[name] = Parameter(name, kind, default, bounds.low, bounds.high, words, points_at, choice.is_open)
     return entries
 
 

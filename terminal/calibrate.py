@@ -1,4 +1,4 @@
-"""`calibrate`: fit the pace of machines to measured tables."""
+"""`calibrate`: a set-up's own numbers from its measured tables."""
 
 import json
 from collections.abc import Iterator
@@ -6,18 +6,21 @@ from typing import Any
 
 import click
 
-from ops.libraries.nccl.choice import pace_of
 from ops.libraries.nccl.layers import machine_word
-from ops.measured.calibration import MOST_RANKS, Fitted, Sample, fit, thinned
-from ops.measured.comparison import verdict
+from ops.measured.calibration import MOST_RANKS
 from ops.measured.files import place, read_file
 from ops.measured.mpi import Judged, fit_table, is_mpi, judged, priced, system_of
+from ops.measured.own.file import as_dict
+from ops.measured.own.fit import USUAL, fit_own
 from ops.measured.rows import Table
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
-from sim.units import fmt_bandwidth, fmt_time
+from sim.topology import Topology
+from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.files import TO_WRITE
+
+HALVES = (("below_1MiB", "below 1 MiB"), ("from_1MiB", "from 1 MiB on"))
 
 
 @command(kind=BatchCommand)
@@ -25,38 +28,48 @@ from terminal.shared.files import TO_WRITE
 @click.option(
     "--machine", default="", metavar="SPEC", help="machine of the measurements; read from the files if left out"
 )
-@click.option("--name", metavar="NAME", help="what to call the family; the machine's name if left out")
+@click.option(
+    "--numbers",
+    "count",
+    type=click.IntRange(1, 4),
+    default=USUAL,
+    metavar="N",
+    help="how many numbers to fit, 2 if left out; a third and a fourth only where rows left out come nearer",
+)
 @click.option(
     "-o",
     "--output",
     type=TO_WRITE,
     metavar="FILE.json",
-    help="also write the calibration, its tables and errors",
+    help="also write the calibration, for --calibration of other commands",
 )
-def calibrate(files: tuple[str, ...], machine: str, name: str | None, output: str | None) -> Answer:
-    """Fit one set of factors on NCCL's constants to all tables of a family of machines.
+def calibrate(files: tuple[str, ...], machine: str, count: int, output: str | None) -> Answer:
+    """Fit two numbers of a cluster to its own tables: what a hop costs, and the share of NICs or links it reaches.
 
-    Of named algorithms of MPI libraries: three numbers for each table, and whether its library keeps its buffers,
-    judged on every table of the same system.
+    The file that -o writes is for --calibration of run, expected and others, on more hosts, too. Of named algorithms
+    of MPI libraries: three numbers for each table, and whether its library keeps its buffers, judged on every table of
+    the same system.
     """
     if not files:
         raise InputError("calibrate.nothing")
     tables = [table for file in files for table in read_file(file)]
     if not machine and all(map(is_mpi, tables)):
         return _mpi(tables, output)
-    samples = _samples(tables, machine)
-    machines = {machine_word(sample.topology) for sample in samples}
+    placed = _placed(tables, machine)
+    machines = {machine_word(topology) for topology, _ in placed}
     if len(machines) != 1:
         several = " and ".join(sorted(machines)) or f"none with up to {MOST_RANKS} ranks"
         raise InputError("calibrate.several", families=several)
-    fitted = fit(
-        samples, progress=lambda text: click.echo(text, err=True), start=pace_of(samples[0].topology)
-    )  # it takes minutes
-    entry = _entry(samples, fitted, sorted(machines))
-    name = name or entry["machines"][0]
+    fit = fit_own(placed, count, progress=lambda text: click.echo(text, err=True))  # it takes a while
+    data = as_dict(fit, placed)
     if output:
-        write_whole(output, json.dumps({name: entry}, indent=2) + "\n")
-    return Answer(DONE, {"family": name} | entry, _text(name, entry))
+        write_whole(output, json.dumps(data, indent=2) + "\n")
+    return Answer(DONE, data, _text(data))
+
+
+def _placed(tables: list[Table], machine: str) -> list[tuple[Topology, Table]]:
+    placed = [place(table, machine)[:2] for table in tables]
+    return [(topology, table) for topology, table in placed if table.ranks <= MOST_RANKS]
 
 
 def _mpi(tables: list[Table], output: str | None) -> Answer:
@@ -94,33 +107,25 @@ def _mpi_lines(fit: dict[str, Any]) -> Iterator[str]:
         yield f"  on {where}: {errors}, the fastest named at {one['winners_right']} of {one['races']} sizes"
 
 
-def _samples(tables: list[Table], machine: str) -> list[Sample]:
-    samples = []
-    for table in tables:
-        topology, placed, _ = place(table, machine)
-        few = thinned(placed)
-        if placed.ranks <= MOST_RANKS and few.rows:
-            samples.append(Sample(topology, few))
-    return samples
+def _text(data: dict[str, Any]) -> str:
+    lines = [f"{', '.join(data['machines'])}: {', '.join(data['tables'])}"]
+    lines += [_number_line(one) for one in data["numbers"]]
+    lines += [f"  {name}: rows left out come no nearer with it: not fitted" for name in data["dropped"]]
+    rows = data["left_out"]["rows"]
+    for key, where in HALVES:
+        own, without = data["left_out"][key], data["without"][key]
+        if own is not None and without is not None:
+            lines.append(f"  {where}: rows left out are {own:.1%} off, without calibration {without:.1%} (medians)")
+    return "\n".join([*lines, f"  {rows} rows; use it with --calibration {data['calibration']}"])
 
 
-def _entry(samples: list[Sample], fitted: Fitted, machines: list[str]) -> dict[str, Any]:
-    errors = verdict(list(fitted.rows))
-    return {
-        "machines": machines,
-        "pace": {key: float(f"{value:.4g}") for key, value in fitted.pace.as_dict().items()},
-        "fitted_to": [sample.table.file for sample in samples],
-        "rows": errors.rows,
-        "median_error_below_1MiB": errors.small and round(errors.small, 4),
-        "median_error_from_1MiB": errors.large and round(errors.large, 4),
-        "objective": {"before": round(fitted.before, 4), "after": round(fitted.after, 4)},
-    }
+def _number_line(one: dict[str, Any]) -> str:
+    value, low, high, usual = (
+        _amount(number, one["unit"]) for number in (one["value"], *one["interval"], one["usual"])
+    )
+    sizes = " to ".join(map(fmt_size, one["sizes_bytes"]))
+    return f"  {one['name']:10} {value:>9}  ({low} to {high}; usually {usual}) by {one['rows']} rows, {sizes}"
 
 
-def _text(name: str, entry: dict[str, Any]) -> str:
-    lines = [f"{name}: {entry['rows']} rows of {', '.join(entry['fitted_to'])}"]
-    lines += [f"  {key:10} {value:.4g}" for key, value in entry["pace"].items()]
-    small, large = entry["median_error_below_1MiB"], entry["median_error_from_1MiB"]
-    lines += [f"  median error below 1 MiB {small:.1%}"] if small is not None else []
-    lines += [f"  median error from 1 MiB on {large:.1%}"] if large is not None else []
-    return "\n".join(lines)
+def _amount(number: float, unit: str) -> str:
+    return fmt_time(number) if unit == "s" else f"{number:.1%}"

@@ -4,10 +4,11 @@ from typing import Any
 
 import click
 
-from ops.libraries.nccl.choice import NcclChoice, choose, nccl_options, work_of
+from ops.libraries.nccl.choice import NcclChoice, choose, work_of
 from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.releases import NEWEST
 from ops.libraries.nccl.tuner import Candidate
+from ops.libraries.nccl.variables import set_variables
 from ops.plan import Plan
 from ops.plan.notation import assignments
 from ops.run import execute
@@ -43,7 +44,7 @@ from terminal.shared.types import ASSIGNMENT, SIZE
 def nccl_choice(plan: Plan, sizes: tuple[int, ...], collective: str) -> Answer:
     """Show NCCL's algorithm and protocol, its predictions for all of them, and its rings."""
     machine = plan.topology()
-    options = nccl_options(assignments(plan.settings, "--set"), "nccl-choice")
+    options = set_variables(assignments(plan.settings, "--set"), "nccl-choice")
     ranks = machine.taking_part(plan.ranks)
     choices = [
         choose(machine, collective, size, ranks, options=options)

@@ -4,8 +4,10 @@ from typing import Any
 
 import click
 
-from ops.libraries.nccl.choice import nccl_options
-from ops.libraries.nccl.layers import Pace, family_of
+from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.numbers import calibrated
+from ops.libraries.nccl.own.pace import Pace
+from ops.libraries.nccl.variables import set_variables
 from ops.measured.comparison import Compared, Outside, compare_table, forced, verdict, winners
 from ops.measured.files import place, read_all
 from ops.measured.rows import Table
@@ -15,7 +17,7 @@ from sim.placement import placement_of
 from sim.topology import Topology
 from sim.units import fmt_size, fmt_time
 from terminal import DONE, Answer, command
-from terminal.shared.options import ASSUME, PAIRS, PLACEMENT, TOPOLOGY, placement_word, read, takes
+from terminal.shared.options import ASSUME, CALIBRATION, PAIRS, PLACEMENT, TOPOLOGY, placement_word, read, takes
 from terminal.shared.types import ASSIGNMENT, WHOLE
 
 
@@ -26,6 +28,7 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
     TOPOLOGY,
     ASSUME,
     PAIRS,
+    CALIBRATION,
 )
 @click.option("--ranks", type=WHOLE, default=0, metavar="N", help="ranks, if the file does not name them")
 @click.option("--collective", default="", metavar="NAME", help="collective, if the file does not name it")
@@ -55,7 +58,7 @@ def validate(
     if not files:
         raise InputError("compare.nothing")
     words = assignments(",".join(settings), "--set")
-    nccl_options(words, "validate")
+    set_variables(words, "validate")
     rows: list[Compared] = []
     measured, strange = read_all(files)  # all are read before one is run
     outside = [Outside(name, 0, why) for name, why in strange]
@@ -72,7 +75,8 @@ def validate(
             outside.append(Outside(table.source, len(table.rows), str(error)))
             refused = refused or error
             continue
-        options = nccl_options(words, "validate", forced(placed))
+        topology = calibrated(topology, plan.calibration) if plan.calibration else topology
+        options = set_variables(words, "validate", forced(placed))
         compared, left = compare_table(topology, placed, in_place=in_place, options=options)
         outside += left
         tables.append(_table(topology, placed, why, compared, options.nccl) | {"first_row": len(rows)})

@@ -1,15 +1,15 @@
 // Ranks as cards, with a button for every place: what it holds before a column, what arrives in it, what it is owed.
 
-import { COLOURS, inkOn } from "../paint/ink.js";
+import { blockColour, inkOn, theme } from "../paint/ink.js";
 import { make } from "../player/elements.js";
 import { fill } from "../trace/words.js";
 import { become } from "./become.js";
 
 const SIGNS = { "-1": "", "-2": "≠", "-3": "2×", "-4": "!" };
 
-const colourOf = (name) => {
+const numberOf = (name) => {
   const first = name.codePointAt(0);
-  return COLOURS[(first >= 65 ? first - 65 : first - 48) % COLOURS.length];
+  return first >= 65 ? first - 65 : first - 48;
 };
 
 const members = (bits, ranks) => Array.from({ length: ranks }, (_, r) => r).filter((r) => bits & (1 << r));
@@ -26,12 +26,15 @@ export function described(board, text, rank, slot, [block, bits]) {
 }
 
 export class Cells {
+  #colours;
+
   constructor(parent) {
     this.element = make("div", "rb-ranks", parent);
   }
 
   // Draw all places; `view` tells what is picked, which place has the focus, and where a fault is looked at.
   draw(board, text, view) {
+    this.#colours = theme(this.element);
     const across = board.ranks > 4 ? 4 : 2;
     const drawn = this.element.cloneNode(false);
     drawn.style.setProperty("--rb-across", across);
@@ -91,7 +94,7 @@ export class Cells {
       return;
     }
     const name = board.names[block];
-    const colour = colourOf(name);
+    const colour = blockColour(numberOf(name), this.#colours);
     cell.style.setProperty("--rb-block", colour);
     cell.style.setProperty("--rb-ink", inkOn(colour));
     make("span", "rb-name", cell).textContent = name;

@@ -1,12 +1,13 @@
 // Blocks on their way, one by one or very many.
 
-import { COLOURS, MANY, blockColour, blockNumber, inkOn } from "./ink.js";
+import { MANY, blockColour, blockNumber, inkOn } from "./ink.js";
 import { LEAST, isPassed } from "./labels.js";
 
 const SMALL = 6;
 const DOT = 4;
 const FEW = 32;
 const LEAST_SIDE = 2;
+const RIM = 1.5; // pixels of paper around a block, which sets it off from lines and other blocks
 const NAME = 0.85; // of a block's height that its name takes up
 
 // Pixels across a message, where the largest of all on this clock has `side`: its area is its bytes.
@@ -58,7 +59,7 @@ function paintHalo(g, x, y, side, colours) {
 export function paintDots(g, timeline, drawn, { side, colours, lit }) {
   if (lit) for (const { i, x, y } of drawn) if (lit.has(i)) paintHalo(g, x, y, side, colours);
   const { block } = timeline.c;
-  const dots = COLOURS.map(() => []);
+  const dots = colours.blocks.map(() => []);
   const wide = new Map(); // by size of message, of which there are few
   for (const dot of drawn) {
     const size = timeline.c.size[dot.i];
@@ -70,11 +71,11 @@ export function paintDots(g, timeline, drawn, { side, colours, lit }) {
     g.fillRect(x - across / 2, y - across / 2, across, across);
   };
   if (side > DOT) {
-    g.fillStyle = colours.ink;
+    g.fillStyle = colours.surface;
     for (const dot of drawn) square(dot, 1);
   }
   dots.forEach((same, number) => {
-    g.fillStyle = COLOURS[number];
+    g.fillStyle = colours.blocks[number];
     for (const dot of same) square(dot, 0);
   });
 }
@@ -82,13 +83,13 @@ export function paintDots(g, timeline, drawn, { side, colours, lit }) {
 // A block with its name, or how many there are in one message.
 export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false, isBare = false }) {
   const block = timeline.c.block[timeline.moveStart[i]];
-  const colour = blockColour(block);
+  const colour = blockColour(block, colours);
   g.beginPath();
   g.roundRect(x - side / 2, y - side / 2, side, side, side / 5);
   g.fillStyle = colour;
   g.fill();
-  g.lineWidth = chosen ? 3 : 1.2;
-  g.strokeStyle = colours.ink;
+  g.lineWidth = chosen ? 3 : RIM;
+  g.strokeStyle = chosen ? colours.ink : colours.surface;
   g.stroke();
   if (isBare) return;
   const count = timeline.c.moves[i];

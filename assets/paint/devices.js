@@ -46,12 +46,12 @@ export class Devices {
     const { devices } = this.#scene;
     this.#shown = -1;
     const rankLook = {
-      frame: { colour: colours.ink, width: 1.4, fill: colours.paper },
+      frame: { colour: faint(colours, 0.5), width: 1.2, fill: colours.surface },
       fill: colours.ink,
       weight: 600,
     };
     const otherLook = {
-      frame: { colour: faint(colours, 0.35), width: 1, fill: colours.panel },
+      frame: { colour: faint(colours, 0.3), width: 1, fill: colours.surface },
       fill: quiet(colours),
       weight: 500,
     };
@@ -109,7 +109,7 @@ export class Devices {
     const [left, top, wide, tall] = this.box(d);
     if (tall <= STRIP + LEAST) return;
     const [x, y, w, h] = [left + 3, top + tall * 0.6, wide - 6, tall * 0.34];
-    g.fillStyle = colours.paper;
+    g.fillStyle = colours.surface;
     g.fillRect(x - 0.5, y, w + 1, h);
     const { slots, whole } = this.#timeline.meta;
     const shown = Math.min(slots, Math.floor(w / 2));
@@ -118,10 +118,9 @@ export class Devices {
       const place = rank * slots + s;
       if (held.block[place] < 0) continue;
       const { count } = this.#timeline.contributors(held.set[place]);
-      g.fillStyle = blockColour(held.block[place]);
-      g.globalAlpha = 0.28;
+      g.fillStyle = colours.panel;
       g.fillRect(x + s * cell, y, Math.max(1, cell - 1), h);
-      g.globalAlpha = 1;
+      g.fillStyle = blockColour(held.block[place], colours);
       const high = Math.max(1.5, (h * Math.min(count, whole)) / whole);
       g.fillRect(x + s * cell, y + h - high, Math.max(1, cell - 1), high);
     }

@@ -1,40 +1,35 @@
-// Ink: colours that tell blocks and loads apart, the theme of the page, canvases at the resolution of the screen.
+// Ink: colours that tell blocks apart, and the theme of the page.
 
 import PALETTE from "./palette.json" with { type: "json" };
 
-const LEVELS = 64;
 const channel = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
+const lightOf = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 
-function luminance(hex) {
-  const [r, g, b] = [0, 1, 2]
-    .map((k) => channel(hex, k) / 255)
-    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+// Relative luminance of red, green and blue, 0 to 255 each (WCAG 2.2).
+function luminance([r, g, b]) {
+  return 0.2126 * lightOf(r / 255) + 0.7152 * lightOf(g / 255) + 0.0722 * lightOf(b / 255);
 }
 
-// Black or white, whichever reads better on each block's colour.
-const INKS = new Map(
-  PALETTE.blocks.map((hex) => [hex, (luminance(hex) + 0.05) ** 2 > 1.05 * 0.0556 ? "#111111" : "#ffffff"]),
-);
-const LOADS = Array.from({ length: LEVELS + 1 }, (_, level) => {
-  const at = (level / LEVELS) * (PALETTE.load.length - 1);
-  const k = Math.min(PALETTE.load.length - 2, Math.floor(at));
-  const part = (j) =>
-    Math.round(channel(PALETTE.load[k], j) * (k + 1 - at) + channel(PALETTE.load[k + 1], j) * (at - k));
-  return `rgb(${part(0)},${part(1)},${part(2)})`;
-});
+const brightness = (hex) => luminance([0, 1, 2].map((k) => channel(hex, k)));
+const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+const [BLACK, WHITE] = PALETTE.inks;
 
-export const COLOURS = PALETTE.blocks;
+// Black or white, whichever reads better on a block's colour.
+const INKS = new Map(
+  [...PALETTE.light.blocks, ...PALETTE.dark.blocks].map((hex) => {
+    const [black, white] = [BLACK, WHITE].map((ink) => contrast(brightness(hex), brightness(ink)));
+    return [hex, black > white ? BLACK : WHITE];
+  }),
+);
+const MIDDLE = 0.18; // luminance of paper, below which it is dark
+const COUNT = PALETTE.light.blocks.length;
+
 export const MANY = PALETTE.many; // blocks in flight, beyond which they are dots
 export const SIGN = PALETTE.sign; // how far along a line the sign of its fault stands
-export const blockNumber = (block) => ((block % PALETTE.blocks.length) + PALETTE.blocks.length) % PALETTE.blocks.length;
-export const blockColour = (block) => PALETTE.blocks[blockNumber(block)];
+export const paints = (isDark) => (isDark ? PALETTE.dark : PALETTE.light);
+export const blockNumber = (block) => ((block % COUNT) + COUNT) % COUNT;
+export const blockColour = (block, { blocks }) => blocks[blockNumber(block)];
 export const inkOn = (colour) => INKS.get(colour);
-
-// How full a link is drawn: 0 for idle, else a step of the ramp from next to nothing to full.
-export const loadLevel = (share) => (share > PALETTE.idle ? Math.max(1, Math.round(Math.min(1, share) * LEVELS)) : 0);
-export const loadColour = (level) => LOADS[level];
-export const ramp = () => `linear-gradient(90deg, ${LOADS.filter((_, k) => k % 8 === 0).join(",")})`;
 
 // Any colour of a style sheet as red, green and blue, 0 to 255.
 export function channels(colour) {
@@ -48,12 +43,16 @@ export function channels(colour) {
 export function theme(element) {
   const style = getComputedStyle(element);
   const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
-  const dark = globalThis.matchMedia("(prefers-color-scheme: dark)").matches;
+  const own = paints(globalThis.matchMedia("(prefers-color-scheme: dark)").matches);
+  const paper = read("--st-background-color", own.paper);
+  const now = paints(luminance(channels(paper)) < MIDDLE);
+  const ink = read("--st-text-color", now.ink);
   return {
-    ink: read("--st-text-color", dark ? "#fafafa" : "#31333f"),
-    paper: read("--st-background-color", dark ? "#0e1117" : "#ffffff"),
-    panel: read("--st-secondary-background-color", dark ? "#262730" : "#f0f2f6"),
-    accent: read("--st-primary-color", "#0072B2"),
+    ...now,
+    ink,
+    paper,
+    panel: read("--st-secondary-background-color", now.panel),
+    accent: read("--st-primary-color", ink),
     font: read("--st-font", "system-ui, sans-serif"),
   };
 }

@@ -2,7 +2,7 @@
 
 import { SIGN } from "./ink.js";
 
-export const LEAST = 11; // pixels of type
+export const LEAST = 12; // pixels of type
 const CELL = 64;
 const PAD = 2;
 const TALL = 18; // pixels of a sign

@@ -59,7 +59,7 @@ export class Marks {
   }
 
   // Messages on their way from one to another, in a small arch.
-  paintFlights(g, rows, t) {
+  paintFlights(g, rows, t, colours) {
     const { c, moveStart } = this.#timeline;
     for (const i of rows) {
       const [from, to] = [this.#places.get(c.src[i]), this.#places.get(c.dst[i])];
@@ -68,7 +68,7 @@ export class Marks {
       const dot = Math.min(DOT.most, from.side * DOT.share);
       const x = from.x + (to.x - from.x) * gone;
       const y = from.y + (to.y - from.y) * gone - Math.sin(Math.PI * gone) * from.side * ARCH;
-      g.fillStyle = blockColour(c.block[moveStart[i]]);
+      g.fillStyle = blockColour(c.block[moveStart[i]], colours);
       g.fillRect(x - dot / 2, y - dot / 2, dot, dot);
     }
   }

@@ -1,7 +1,7 @@
 // Who holds what: ranks down, slots across. Colour is the block, fill its contributions, the number its name.
 // Cells are pixels, and only those of what has landed since the last picture are set again.
 
-import { COLOURS, blockColour, blockNumber, channels, faint, inkOn, quiet } from "./ink.js";
+import { blockColour, blockNumber, channels, faint, inkOn, quiet } from "./ink.js";
 import { LEAST } from "./labels.js";
 
 const GUTTER = 26; // pixels for the numbers of ranks, and more where they have more than two digits
@@ -29,7 +29,7 @@ class Sheet {
     const paper = Array.from(channels(colours.paper));
     const tints = (ink) =>
       Uint32Array.from({ length: SHADES + 1 }, (_, k) => word(between(paper, ink, TINT + ((1 - TINT) * k) / SHADES)));
-    this.tints = COLOURS.map((colour) => tints(Array.from(channels(colour))));
+    this.tints = colours.blocks.map((colour) => tints(Array.from(channels(colour))));
     this.empty = this.gap ? word(Array.from(channels(faint(colours, 0.05)))) : 0;
     this.dirty = null;
   }
@@ -194,7 +194,7 @@ export class Slots {
     const place = rank * timeline.meta.slots + slot;
     const block = held.block[place];
     g.font = this.#font();
-    g.fillStyle = this.#share(held, place) > 0.6 ? inkOn(blockColour(block)) : colours.ink;
+    g.fillStyle = this.#share(held, place) > 0.6 ? inkOn(blockColour(block, colours)) : colours.ink;
     g.textAlign = "center";
     g.textBaseline = "middle";
     g.fillText(

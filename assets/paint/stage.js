@@ -8,7 +8,8 @@ import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
 import { Groups, Level } from "./groups.js";
-import { MANY, faint, loadColour, loadLevel } from "./ink.js";
+import { MANY } from "./ink.js";
+import { Lines } from "./lines.js";
 import { LEAST, Labels, lift } from "./labels.js";
 import { Marks } from "./marks.js";
 
@@ -16,13 +17,11 @@ const RATES = 32;
 const RATED = 34; // pixels per device width from which on rates are written
 const LARGEST = 30; // pixels across the largest block
 const LEAST_HIGH = 180;
-const HAIR = 0.6; // pixels of a line that no message of this run takes
-const ROOM = 70; // pixels of a bundle beside which its number stands
 
 // `scene` says what stands where:
 // `devices` with `x`, `y`, `kind`, `name`, `rank`, `boxes`; `lines` as points and their `widths` in pixels;
-// `shares(t)` how full every line is, `faulty(t)` which cannot carry what they should, `path(i)` a transfer's way,
-// `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
+// `shares(t)` how full every line is, `waitedFor(t)` says which are red, `faulty(t)` which cannot carry what they
+// should, `path(i)` a transfer's way, `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
 export class Stage {
   #backdrop = null; // where the camera has stood for longer than a frame
   #devices;
@@ -35,12 +34,12 @@ export class Stage {
   #level;
   #levels = null;
   #line = -1;
+  #lines;
   #marks;
   #seen = [];
   #shares = null;
   #still = null;
   #surface;
-  #thin;
   #turn = -1;
   #ways;
 
@@ -58,6 +57,7 @@ export class Stage {
     }
     this.camera = new Camera([...low, high[0] - low[0], high[1] - low[1]]);
     this.#devices = new Devices(timeline, scene, this.camera);
+    this.#lines = new Lines(timeline, scene, this.camera);
     this.#groups = new Groups(devices);
     this.#frames = new Frames(devices.boxes, this.#groups, this.camera);
   }
@@ -73,8 +73,8 @@ export class Stage {
   #look() {
     const { camera, scene } = this;
     this.#turn = camera.turn;
-    this.#thin = Math.min(1, 0.3 + camera.scale / 80);
     this.#level = new Level(this.timeline, scene, this.#groups, camera.scale);
+    this.#lines.see(this.#level);
     const [left, top, right, bottom] = camera.view;
     const { x, y } = scene.devices;
     this.#seen = [...x.keys()].filter(
@@ -86,18 +86,9 @@ export class Stage {
 
   // Frames and lines, behind all else.
   #paintBackdrop(g) {
-    const { scene } = this;
     const { colours } = this.#surface;
-    const [plain, pale] = [faint(colours, 0.22), faint(colours, 0.12)];
     this.#frames.paint(g, colours);
-    const { used } = scene;
-    for (const k of this.#level.alone) {
-      const isIdle = used && !used[k];
-      g.strokeStyle = isIdle ? pale : plain;
-      this.#stroke(g, scene.lines[k], isIdle ? HAIR : scene.widths[k] * this.#thin);
-    }
-    g.strokeStyle = plain;
-    for (const bundle of this.#level.bundles) this.#stroke(g, bundle.points, this.#width(bundle));
+    this.#lines.paintIdle(g, colours);
   }
 
   // Devices and names, over lines.
@@ -146,6 +137,7 @@ export class Stage {
 
   #paintAtOnce(t, line) {
     const surface = this.#surface;
+    const { colours } = surface;
     const g = surface.blank();
     const apart = (paint) => {
       g.save();
@@ -153,8 +145,8 @@ export class Stage {
       g.restore();
     };
     apart(() => this.#paintBackdrop(g));
-    apart(() => this.#strokeLoads(g, this.#loads(t)));
-    apart(() => this.#paintLine(g, line));
+    apart(() => this.#lines.paintLoads(g, this.#lines.loads(t), this.#besideDevices(g), colours));
+    apart(() => this.#lines.paintChosen(g, line, colours));
     apart(() => this.#paintFront(g));
     this.#devices.paintContents(g, this.#seen, t, surface.colours);
   }
@@ -176,37 +168,9 @@ export class Stage {
     const surface = this.#surface;
     surface.lay(this.#backdrop, g);
     surface.lay(this.#flow, g);
-    this.#paintLine(g, this.#line);
+    this.#lines.paintChosen(g, this.#line, surface.colours);
     surface.lay(this.#front, g);
     return g;
-  }
-
-  #paintLine(g, line) {
-    if (line < 0) return;
-    g.lineCap = "round";
-    g.strokeStyle = this.#surface.colours.accent;
-    this.#stroke(g, this.scene.lines[line], this.scene.widths[line] + 3);
-  }
-
-  // A line through points in device widths.
-  #follow(g, points) {
-    const { camera } = this;
-    g.moveTo(camera.x(points[0][0]), camera.y(points[0][1]));
-    for (let j = 1; j < points.length; j += 1) g.lineTo(camera.x(points[j][0]), camera.y(points[j][1]));
-  }
-
-  #stroke(g, points, width) {
-    g.lineWidth = width;
-    g.beginPath();
-    this.#follow(g, points);
-    g.stroke();
-  }
-
-  // Pixels across a bundle: wider the more it can carry beside the others.
-  #width({ links }) {
-    const { bandwidth } = this.timeline.links;
-    const carried = links.reduce((sum, link) => sum + bandwidth[link], 0);
-    return 1.5 + 1.1 * Math.log2(1 + carried / Math.max(...links.map((link) => bandwidth[link])));
   }
 
   // Loads stay as they are while no flow begins, ends or changes: only then are lines painted again. Whether they were.
@@ -214,62 +178,12 @@ export class Stage {
     const shares = this.scene.shares(t);
     if (this.#levels && shares === this.#shares) return false;
     this.#shares = shares;
-    const loads = this.#loads(t);
+    const loads = this.#lines.loads(t);
     if (this.#levels?.every((level, k) => level === loads.levels[k])) return false;
     this.#levels = loads.levels;
     this.#surface.clear(this.#flow);
-    this.#strokeLoads(this.#flow, loads);
+    this.#lines.paintLoads(this.#flow, loads, this.#besideDevices(this.#flow), this.#surface.colours);
     return true;
-  }
-
-  // How full every line is drawn, and how full bundles are.
-  #loads(t) {
-    const { scene, timeline } = this;
-    const { alone, bundles } = this.#level;
-    const shares = scene.shares(t);
-    const [loads, room] = bundles.length ? [timeline.loads(t), timeline.capacities(t)] : [];
-    const full = bundles.map(({ links }) => {
-      const [carried, most] = links.reduce(([a, b], link) => [a + loads[link], b + room[link]], [0, 0]);
-      return most > 0 ? carried / most : 0;
-    });
-    return { full, levels: Uint8Array.from([...alone.map((k) => shares[k]), ...full], loadLevel) };
-  }
-
-  // Lines of one colour and width at a stroke.
-  #strokeLoads(g, { full, levels }) {
-    const [{ scene }, { alone, bundles }] = [this, this.#level];
-    g.lineCap = "round";
-    const strokes = new Map();
-    levels.forEach((level, k) => {
-      if (!level) return;
-      const bundle = bundles[k - alone.length];
-      const width = bundle ? this.#width(bundle) : (scene.widths[alone[k]] + 0.8) * this.#thin;
-      const key = level * 1000 + width;
-      if (!strokes.has(key)) strokes.set(key, { level, width, lines: [] });
-      strokes.get(key).lines.push(bundle ? bundle.points : scene.lines[alone[k]]);
-    });
-    for (const { level, width, lines } of strokes.values()) {
-      g.strokeStyle = loadColour(level);
-      g.lineWidth = width;
-      g.beginPath();
-      for (const points of lines) this.#follow(g, points);
-      g.stroke();
-    }
-    this.#paintNumbers(g, full);
-  }
-
-  // How many cables a bundle is, how fast each, and how full all are; where there is room.
-  #paintNumbers(g, full) {
-    const { camera, timeline } = this;
-    const { colours } = this.#surface;
-    const labels = this.#besideDevices(g);
-    this.#level.bundles.forEach(({ links, points: [[ax, ay], [bx, by]] }, k) => {
-      if (Math.hypot(bx - ax, by - ay) * camera.scale < ROOM) return;
-      const rate = rateText(timeline.links.bandwidth[links[0]]);
-      const word = `${links.length > 1 ? `${links.length} × ` : ""}${rate}${full[k] > 0 ? `, ${percent(full[k])}` : ""}`;
-      const [x, y] = [camera.x((ax + bx) / 2), camera.y((ay + by) / 2)];
-      labels.write(word, x, y, { size: LEAST, weight: 600, fill: colours.ink, paper: colours.paper });
-    });
   }
 
   // Words that keep clear of devices, and of groups that are drawn as one.
@@ -318,7 +232,7 @@ export class Stage {
       const { x, y } = this.#ways.standing(i, path, timeline.progress(i, t));
       this.#drawn.push({ i, x: camera.x(x), y: camera.y(y) });
     }
-    this.#marks.paintFlights(g, within, t);
+    this.#marks.paintFlights(g, within, t, colours);
     travel?.(this.#drawn);
     const chosen = focus?.kind === "block" ? focus.index : -1;
     const boxes =

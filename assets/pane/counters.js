@@ -61,7 +61,7 @@ export class Counters {
     const { least } = this.timeline.meta;
     this.#surface.clear();
     g.textBaseline = "middle";
-    g.font = `500 11px ${colours.font}`;
+    g.font = `500 12px ${colours.font}`;
     const every = Math.ceil(READABLE / this.row);
     const { gutter } = this;
     const words = sizesIn(Math.max(this.#sent.most, least));

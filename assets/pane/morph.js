@@ -70,7 +70,7 @@ export class Morph {
       g.fill();
       g.stroke();
       g.fillStyle = colours.ink;
-      g.font = `600 11px ${colours.font}`;
+      g.font = `600 12px ${colours.font}`;
       g.textAlign = "center";
       g.textBaseline = "middle";
       g.fillText(String(rank), x, y + 0.5);

@@ -1,6 +1,6 @@
 // One run as a person sees it: its sentence, its pictures, and a card about what was chosen in them.
 
-import { ramp, theme } from "../paint/ink.js";
+import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
 import { Card, write } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
@@ -10,6 +10,7 @@ import { make } from "../player/elements.js";
 import { explain } from "./explain.js";
 import { elementsOf, keepRoom, roomFor } from "./frame.js";
 import { handle } from "./handling.js";
+import { legendOf } from "./legend.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
@@ -33,6 +34,7 @@ export class Pane {
   #sentence = "";
   #picture = null;
   #pictures = null;
+  #paintLegend = () => {};
   #pinned = null;
   #pointer = [0, 0];
   #preview;
@@ -221,10 +223,7 @@ export class Pane {
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
     legend.replaceChildren();
-    const scale = make("span", "rs-ramp", legend);
-    scale.style.background = ramp();
-    scale.before(`${say("load")}: ${say("idle")} `);
-    scale.after(` ${say("full_load")}`);
+    this.#paintLegend = legendOf(legend, say);
     const look = make("label", "rs-look", legend);
     look.textContent = `${say("look")} `;
     this.#lookAt = make("select", "rs-pick", look);
@@ -281,6 +280,7 @@ export class Pane {
     if (!this.#room) return;
     const { colours, side, picture, whole } = this.#room;
     this.#why.settle(side.isBelow);
+    this.#paintLegend(colours);
     const surface = new Surface(this.#elements.canvas, colours);
     this.#picture.layout(surface, { ...picture, span, window, order: this.#links.order });
     this.#laid = this.#picture;

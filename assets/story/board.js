@@ -1,6 +1,7 @@
 // Few ranks as large cards with the numbers they hold and the bytes they have sent, their cables, and numbers on their way.
 
-import { COLOURS, blockColour, faint, inkOn, loadColour, loadLevel, quiet } from "../paint/ink.js";
+import { blockColour, faint, inkOn, quiet } from "../paint/ink.js";
+import { RED, busyOf, loadColour, loadLevel, waitedFor } from "../paint/load.js";
 import { Sent } from "../trace/sent.js";
 import { bytesText, fill, percent } from "../trace/words.js";
 import { pointAlong } from "../trace/walk.js";
@@ -102,16 +103,22 @@ export class Board {
     const { context: g, colours } = this.#surface;
     const shares = this.#loads(moves ? busy : []);
     g.lineCap = "round";
+    const isWaitedFor = waitedFor(shares, busyOf(this.timeline));
     for (const { link, points } of this.#plan.lanes) {
-      const level = loadLevel(shares[link]);
-      g.strokeStyle = level ? loadColour(level) : faint(colours, 0.2);
+      const level = isWaitedFor(link) ? RED : loadLevel(shares[link]);
+      g.strokeStyle = level ? loadColour(level, colours) : faint(colours, 0.2);
       g.lineWidth = level ? 5 : 3;
       g.beginPath();
       g.moveTo(...points[0]);
       g.lineTo(...points[1]);
       g.stroke();
     }
-    if (!loads) return;
+    if (loads) this.#paintShares(shares, text);
+  }
+
+  // How full links are, where there is room.
+  #paintShares(shares, text) {
+    const { context: g, colours } = this.#surface;
     const taken = [];
     g.font = `700 12px ${colours.font}`;
     for (const { share, at } of this.#plan.loads(shares)) {
@@ -136,12 +143,12 @@ export class Board {
     const { context: g, colours } = this.#surface;
     g.beginPath();
     g.roundRect(x, y, w, h, h / 2);
-    g.fillStyle = isLoud ? loadColour(64) : colours.paper;
+    g.fillStyle = isLoud ? colours.ink : colours.paper;
     g.fill();
     g.strokeStyle = isLoud ? colours.paper : faint(colours, 0.5);
     g.lineWidth = 1;
     g.stroke();
-    g.fillStyle = isLoud ? "#ffffff" : colours.ink;
+    g.fillStyle = isLoud ? colours.paper : colours.ink;
     g.textAlign = "center";
     g.fillText(word, x + w / 2, y + h / 2 + 0.5);
   }
@@ -197,7 +204,7 @@ export class Board {
     const cell = w / numbers.length;
     this.#word(text["story.say.has"], left, y + CELL / 2);
     numbers.forEach((held, k) => {
-      const colour = blockColour(k);
+      const colour = blockColour(k, colours);
       const isWhole = held?.count >= whole;
       g.beginPath();
       g.roundRect(x + k * cell, y, cell - 2, CELL - 4, 4);
@@ -220,7 +227,7 @@ export class Board {
     this.#word(text["story.say.needs"], left, y + GOAL / 2 - 2);
     g.font = `600 12px ${colours.font}`;
     this.goal.forEach((value, k) => {
-      g.strokeStyle = COLOURS[k % COLOURS.length];
+      g.strokeStyle = blockColour(k, colours);
       g.lineWidth = 1.5;
       g.setLineDash([3, 2]);
       g.beginPath();
@@ -269,7 +276,7 @@ export class Board {
     const [left, top] = [x - (wide * across) / 2, y - (high * rows) / 2];
     numbers.forEach(([number, value], k) => {
       const [at, above] = [left + (k % across) * wide, top + Math.floor(k / across) * high];
-      const colour = blockColour(number);
+      const colour = blockColour(number, colours);
       g.fillStyle = colour;
       g.fillRect(at, above, wide, high);
       g.fillStyle = inkOn(colour);

@@ -1,6 +1,7 @@
 // Links over time: how full each was, all through the run.
 
-import { blockColour, faint, loadColour, loadLevel, quiet } from "../paint/ink.js";
+import { blockColour, faint, quiet } from "../paint/ink.js";
+import { RED, busyOf, isAlike, isFull, loadColour, loadLevel } from "../paint/load.js";
 import { averages } from "../trace/averages.js";
 import { RULER, paintBands, paintPhases, paintRuler, paintSpell } from "./ruler.js";
 import { rowsOf } from "./rows.js";
@@ -80,7 +81,7 @@ export class LoadChart {
       const seen = this.#axis.seen(timeline.left[i], timeline.end[i]);
       if (!seen) continue;
       g.globalAlpha = this.#lit && !this.#lit.has(i) ? 0.25 : 1;
-      g.fillStyle = blockColour(timeline.c.block[timeline.moveStart[i]]);
+      g.fillStyle = blockColour(timeline.c.block[timeline.moveStart[i]], this.#surface.colours);
       g.fillRect(seen[0], RULER, Math.max(1, seen[1] - seen[0] - 0.5), ROW - 1);
     }
     g.globalAlpha = 1;
@@ -101,14 +102,21 @@ export class LoadChart {
     const stop = cell > 0 ? Math.min(bins, Math.ceil((to - origin) / cell)) : bins;
     const idle = faint(this.#surface.colours, 0.06);
     const share = (link, j, b) => this.#fine?.[j * bins + b] ?? timeline.c.load[link * bins + b] / 255;
+    const busy = busyOf(timeline);
+    const most = Math.max(...busy);
+    const isUneven = busy.some((one) => one > 0 && !isAlike(one, most));
+    const levelAt = (link, j, b) => {
+      const now = share(link, j, b);
+      return isUneven && isFull(now) && isAlike(busy[link], most) ? RED : loadLevel(now);
+    };
     this.rows.forEach((link, j) => {
       let [since, level] = [first, -1]; // cells of one colour are one stroke
       for (let b = first; b <= stop; b += 1) {
-        const next = b < stop ? loadLevel(share(link, j, b)) : -1;
+        const next = b < stop ? levelAt(link, j, b) : -1;
         if (next === level) continue;
         if (b > since) {
           const [begin, end] = this.#axis.seen(origin + since * cell, origin + b * cell) ?? [0, 0];
-          g.fillStyle = level ? loadColour(level) : idle;
+          g.fillStyle = level ? loadColour(level, this.#surface.colours) : idle;
           g.fillRect(begin, this.#top(j), end - begin + 0.6, ROW - 1);
         }
         [since, level] = [b, next];
@@ -124,7 +132,7 @@ export class LoadChart {
     g.textBaseline = "middle";
     this.rows.forEach((link, j) => {
       const isPinned = j < this.pinned.length;
-      g.font = `${isPinned ? 700 : 500} 11px ${colours.font}`;
+      g.font = `${isPinned ? 700 : 500} 12px ${colours.font}`;
       g.fillStyle = isPinned ? colours.ink : quiet(colours);
       const name = `${devices.name[links.src[link]]} → ${devices.name[links.dst[link]]}`;
       g.fillText(name, gutter - 8, this.#top(j + 0.5), gutter - 12);
@@ -156,7 +164,7 @@ export class LoadChart {
       g.lineTo(this.x(t), bottom + 5);
       g.stroke();
     }
-    g.font = `500 11px ${colours.font}`;
+    g.font = `500 12px ${colours.font}`;
     g.textBaseline = "alphabetic";
   }
 

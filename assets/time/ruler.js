@@ -9,7 +9,7 @@ const APART = 90; // pixels between the words of a ruler
 // Words above, hairlines down through the picture.
 export function paintRuler(g, axis, { bottom, colours }) {
   const { left, right, window } = axis;
-  g.font = `500 11px ${colours.font}`;
+  g.font = `500 12px ${colours.font}`;
   g.textBaseline = "middle";
   for (const [t, word] of ticks(window.from, window.to, (right - left) / APART)) {
     const x = axis.x(t);

@@ -1,16 +1,18 @@
 // The machine: its devices, its links as wide as they are fast, and every block on its way along them.
 
+import { busyOf, waitedFor } from "../paint/load.js";
 import { Stage } from "../paint/stage.js";
 
-const PLAIN = 2.4;
+const [PLAIN, THIN, ROOM] = [2.6, 1.2, 4.2]; // pixels: of all where they are alike, of the thinnest, and what is added at most
 const ROOMY = 8; // links that end at a rank, up to which they are as wide as they may be
 
-// Pixels across each link, between two widths by the logarithm of its bandwidth.
+// Pixels across each link, between two widths by the logarithm of its bandwidth: one for each doubling where there is room.
 function widthsOf(bandwidth) {
   let [least, widest] = [Infinity, 0];
   for (const b of bandwidth) [least, widest] = [Math.min(least, b), Math.max(widest, b)];
-  if (!(widest > least)) return bandwidth.map(() => PLAIN);
-  return bandwidth.map((b) => 1.2 + (4.2 * Math.log(b / least)) / Math.log(widest / least));
+  const doublings = Math.log2(widest / least) || 1;
+  const [thinnest, each] = [Math.max(THIN, PLAIN - doublings / 2), Math.min(1, ROOM / doublings)];
+  return bandwidth.map((b) => thinnest + each * Math.log2(b / least));
 }
 
 // How much of that there is room for: where every rank is joined to every other, wide lines would be one red sheet.
@@ -31,6 +33,7 @@ function open(timeline) {
     used: links.bytes.map((bytes) => bytes > 0),
     focus: "link",
     shares: (t) => timeline.shares(t),
+    waitedFor: (t) => waitedFor(timeline.shares(t), busyOf(timeline)),
     faulty: (t) => timeline.faulty(t),
     path: (i) => timeline.path(c.route[i]),
     device: (d) => d,

@@ -1,5 +1,6 @@
 // The algorithm: every rank where the shape of its messages puts it, a line for every pair that talks.
 
+import { busyOf, waitedFor } from "../paint/load.js";
 import { Stage } from "../paint/stage.js";
 import { linesOf, walk } from "../trace/walk.js";
 
@@ -33,12 +34,26 @@ function open(timeline) {
     return full;
   }
 
+  // A line is red where a link behind it is, unless that is so for all lines in use.
+  function reds(t) {
+    const isRed = waitedFor(timeline.shares(t), busyOf(timeline));
+    const red = new Set();
+    const used = new Set();
+    for (const i of timeline.moving(t)) {
+      if (!timeline.rate(i, t)) continue;
+      used.add(between(i));
+      if (timeline.linksOf(i).some(isRed)) red.add(between(i));
+    }
+    return (line) => red.size < used.size && red.has(line);
+  }
+
   return new Stage(timeline, {
     devices,
     lines,
     widths: lines.map(() => WIDTH),
     focus: "pair",
     shares,
+    waitedFor: reds,
     faulty: () => [],
     path: (i) => walked[between(i)],
     device: (d) => places.device[d],

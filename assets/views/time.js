@@ -1,7 +1,7 @@
 // Messages over time: ranks down, time across, an arrow for every message from where it leaves to where it has arrived.
 
 import { paintBlocks } from "../paint/blocks.js";
-import { COLOURS, blockColour, blockNumber, faint, quiet } from "../paint/ink.js";
+import { blockColour, blockNumber, faint, quiet } from "../paint/ink.js";
 import { paintBands, paintPhases, paintRuler, paintSpell } from "../time/ruler.js";
 import { placesOf } from "../time/rows.js";
 import { TimeAxis, TimeWindow } from "../time/window.js";
@@ -81,7 +81,7 @@ class SpaceTime {
     const { meta, places } = this.timeline;
     const { colours, width } = this.#surface;
     const every = Math.max(1, Math.ceil(places.name.length / ROWS));
-    g.font = `500 11px ${colours.font}`;
+    g.font = `500 12px ${colours.font}`;
     g.textBaseline = "middle";
     g.textAlign = "right";
     for (let row = 0; row < this.#places.length; row += every) {
@@ -96,7 +96,8 @@ class SpaceTime {
   // Every message of the run, colour by colour.
   #paintAll(g) {
     const { timeline } = this;
-    const paths = COLOURS.map(() => new Path2D());
+    const { blocks } = this.#surface.colours;
+    const paths = blocks.map(() => new Path2D());
     for (let i = 0; i < timeline.count; i += 1) {
       if (!this.#isMessage(i) || !this.#axis.seen(timeline.left[i], timeline.end[i])) continue;
       const [ax, ay, bx, by] = this.#ends(i);
@@ -107,7 +108,7 @@ class SpaceTime {
     g.globalAlpha = timeline.count > 2000 ? 0.35 : 0.5;
     g.lineWidth = timeline.count > 1000 ? 0.6 : 1.2;
     paths.forEach((path, number) => {
-      g.strokeStyle = COLOURS[number];
+      g.strokeStyle = blocks[number];
       g.stroke(path);
     });
     g.globalAlpha = 1;
@@ -133,7 +134,7 @@ class SpaceTime {
     return [this.x(left[i]), this.y(c.src[i]), this.x(end[i]), this.y(c.dst[i])];
   }
 
-  #paintArrow(g, i, colour = blockColour(this.timeline.c.block[this.timeline.moveStart[i]])) {
+  #paintArrow(g, i, colour) {
     const [ax, ay, bx, by] = this.#ends(i);
     g.strokeStyle = colour;
     g.beginPath();
@@ -145,7 +146,8 @@ class SpaceTime {
   // Messages on their way `{ i, ax, ay, x, y }`, colour by colour.
   #paintMoving(g, moving) {
     const { c, moveStart } = this.timeline;
-    const paths = COLOURS.map(() => new Path2D());
+    const { blocks } = this.#surface.colours;
+    const paths = blocks.map(() => new Path2D());
     for (const { i, ax, ay, x, y } of moving) {
       const path = paths[blockNumber(c.block[moveStart[i]])];
       path.moveTo(ax, ay);
@@ -153,7 +155,7 @@ class SpaceTime {
     }
     g.lineWidth = 2.6;
     paths.forEach((path, number) => {
-      g.strokeStyle = COLOURS[number];
+      g.strokeStyle = blocks[number];
       g.stroke(path);
     });
   }
@@ -187,7 +189,8 @@ class SpaceTime {
       if (moving.length <= NAMED) paintBlocks(g, timeline, moving, { side: SIDE, colours, lit: null, chosen: -1 });
       if (focus?.kind === "block") {
         g.lineWidth = 4;
-        this.#paintArrow(g, focus.index);
+        const block = timeline.c.block[timeline.moveStart[focus.index]];
+        this.#paintArrow(g, focus.index, blockColour(block, colours));
       }
     });
   }

@@ -46,7 +46,9 @@ def name_of(cell: Cell) -> str:
 def _said(cell: Plan) -> list[Any]:
     words = (cell.algorithm, cell.settings, machine_of(cell), cell.ranks, cell.bytes, " + ".join(cell.faults))
     network = [cell.network] if cell.network else []
-    more = {key: getattr(cell, key) for key in ("root", "counts", "schedule", "python") if getattr(cell, key)}
+    more = {
+        key: getattr(cell, key) for key in ("root", "counts", "schedule", "python", "calibration") if getattr(cell, key)
+    }
     if cell.python:
         more["code"] = _code(cell.python)
     return [*words, cell.seed, cell.capture, *network, *([more] if more else [])]
@@ -111,7 +113,13 @@ def _topology(machine: Plan) -> Topology:
 def _on(cell: Plan) -> Topology:
     """The cell's machine, kept for those that follow."""
     return _topology(
-        Plan(machine=cell.machine, capture=cell.capture, capture_name=cell.capture_name, network=cell.network)
+        Plan(
+            machine=cell.machine,
+            capture=cell.capture,
+            capture_name=cell.capture_name,
+            network=cell.network,
+            calibration=cell.calibration,
+        )
     )
 
 
@@ -137,6 +145,7 @@ def _words(cell: Cell) -> Row:
         "seed": cell.seed if cell.seed >= 0 else None,
         "root": cell.root or None,
         "counts": cell.counts or None,
+        "calibration": cell.calibration or None,
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from ops.formats import schedule_text
 from ops.lab.sources import MOST, Source, algorithms, all_used, combinations, functions, schedules
 from ops.lab.steps import taken, training_steps
+from ops.libraries.nccl.own.numbers import own_numbers
 from ops.plan import Plan
 from ops.plan.notation import entries, listed, parse_blocks, size_word
 from ops.plan.training import WorkloadPlan
@@ -64,6 +65,8 @@ class Grid:
         Functions `FILE.py:FUNCTION`, which are executed, so that no file of a grid may name them.
     texts : mapping
         Machines that were read from files, by name.
+    calibrations : list of str
+        Numbers measured on every machine, like `hop_4.2us,share_0.93`, or `none`.
     """
 
     algorithms: Sequence[str] = ()
@@ -81,6 +84,7 @@ class Grid:
     workloads: Sequence[str] = ()
     python: Sequence[str] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
+    calibrations: Sequence[str] = ()
 
     def __repr__(self) -> str:
         axes = ((axis.name, len(getattr(self, axis.name))) for axis in fields(self))
@@ -98,7 +102,8 @@ class Grid:
             if self.sizes:
                 raise InputError("grid.workload_sizes")
         where = [
-            replace(self.on(machine), network=network) for machine in self._machines() for network in self._networks()
+            replace(self.on(machine), network=network, calibration=calibration)
+            for machine, network, calibration in product(self._machines(), self._networks(), self._calibrations())
         ]
         return list(training_steps(self.workloads, self.set, self._ranks(), where))
 
@@ -116,21 +121,23 @@ class Grid:
             if not some:
                 raise InputError("grid.needs", axis=axis, example=example)
         machines, networks, disturbed = list(self._machines()), list(self._networks()), list(self._disturbed())
+        calibrations = list(self._calibrations())
         ranks = self._ranks()
         carried = self._carried(sources)
-        around = len(machines) * len(networks) * len(disturbed)
+        around = len(machines) * len(networks) * len(disturbed) * len(calibrations)
         count = around * sum(len(words) * (1 if each.brings_ranks else len(ranks)) for each, words in carried)
         if count > MOST:
             raise InputError("grid.too_large", count=count, most=MOST)
         expect_cells(count)
         cells: dict[Plan, None] = {}
-        for machine, network, (source, loads) in product(machines, networks, carried):
+        for machine, network, calibration, (source, loads) in product(machines, networks, calibrations, carried):
             on = self.on(machine)
             where: dict[str, Any] = {
                 "machine": on.machine,
                 "capture": on.capture,
                 "capture_name": on.capture_name,
                 "network": network,
+                "calibration": calibration,
             }
             for n, (fault, seed) in product([0] if source.brings_ranks else ranks, disturbed):
                 with_them: dict[str, Any] = {"ranks": n, "fault": fault, "seed": seed}
@@ -186,6 +193,11 @@ class Grid:
             if name not in (OWN, *NETWORKS):
                 raise InputError("grid.network", name=name, own=OWN, networks=NETWORKS)
             yield "" if name == OWN else name
+
+    def _calibrations(self) -> Iterator[str]:
+        """Each as `Plan.calibration` has it."""
+        for word in self.calibrations or ["none"]:
+            yield "" if word.strip() == "none" else str(own_numbers(word))
 
     def _disturbed(self) -> Iterator[tuple[str, int]]:
         """Each fault with each seed it can use."""

@@ -51,6 +51,7 @@ SCHEMA = pa.schema(
         ("reason", pa.string()),
         ("root", pa.int64()),
         ("counts", pa.string()),
+        ("calibration", pa.string()),
         ("nccl", pa.string()),
         ("expected_error", pa.float64()),
         ("exposed_s", pa.float64()),
@@ -61,7 +62,7 @@ SCHEMA = pa.schema(
 
 `network` is empty where a machine has its own, `root` where that is rank 0.
 """
-_LATER = ("network", "root", "counts", "nccl", "expected_error", "exposed_s", "peak_memory_bytes")
+_LATER = ("network", "root", "counts", "calibration", "nccl", "expected_error", "exposed_s", "peak_memory_bytes")
 """Columns that tables of old do not have."""
 _TEXTS = {"machine": "ringside.machines", "algorithm": "ringside.schedules"}
 """Where a table's metadata has the texts of what a column names that came from files."""

@@ -41,7 +41,8 @@ def training_steps(
 def hashed(cell: WorkloadPlan) -> list[Any]:
     """Return what a step's name for ever is made of."""
     machine = cell.machine
-    return [NAMED, cell.workload, sorted(cell.settings), machine.machine, machine.capture, machine.network]
+    said = [NAMED, cell.workload, sorted(cell.settings), machine.machine, machine.capture, machine.network]
+    return [*said, *([machine.calibration] if machine.calibration else [])]
 
 
 def words_of(cell: WorkloadPlan) -> dict[str, Any]:
@@ -54,6 +55,7 @@ def words_of(cell: WorkloadPlan) -> dict[str, Any]:
         "settings": written(settings),
         "machine": cell.machine.capture_name if cell.machine.capture else cell.machine.machine,
         "network": cell.machine.network or None,
+        "calibration": cell.machine.calibration or None,
         "ranks": int(ranks) if ranks else None,
         "size_bytes": 0,
         "fault": "",

@@ -103,10 +103,8 @@ def winner_map(rows: Iterable[Row]) -> WinnerMap:
         place = row["ranks"], row["size_bytes"], name
         other = places.get(place)
         if other is not None:
-            what = next(
-                (key for key in ("machine", "network", "fault", "seed", "root", "counts") if row[key] != other[key]),
-                "machine",
-            )
+            axes = ("machine", "network", "calibration", "fault", "seed", "root", "counts")
+            what = next((key for key in axes if row[key] != other[key]), "machine")
             own = {"network": Message("its own"), "root": "0"}.get(what, Message("none"))
             ways = [other[what] or own, row[what] or own]
             raise InputError("winners.twice", ranks=place[0], bytes=place[1], what=what, ways=ways)

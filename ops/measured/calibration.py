@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.libraries.nccl.choice import NcclOptions
-from ops.libraries.nccl.layers import LARGE, Pace
+from ops.libraries.nccl.layers import LARGE
+from ops.libraries.nccl.own.pace import Pace
+from ops.libraries.nccl.variables import Variables
 from ops.measured.comparison import HONOURED, Compared, compare_table, forced, halves
 from ops.measured.rows import Table
 from sim.base.arrays import Floats
@@ -58,8 +59,6 @@ NETWORK: Mapping[str, Prior] = {
     "net": Prior(0.95, 0.02, 0.3, 1.0),
 }
 """What a network costs."""
-PRIORS: Mapping[str, Prior] = {**GENERATION, **NETWORK, "nvlink": GENERATION["nvlink"]._replace(stray=0.05)}
-"""For one machine alone, whose links may reach less than others of its generation."""
 DRAW = 0.05
 """What straying as far as a prior says costs, beside the same logarithmic error of one table."""
 SOFT = 0.05
@@ -82,7 +81,7 @@ class Sample:
 
     topology: Topology
     table: Table
-    options: NcclOptions | None = None
+    options: Variables | None = None
     base: Pace | None = None
     """What its other layers cost; the start of the fit unless given."""
     simulated: dict[Pace, list[Compared]] = field(default_factory=dict, compare=False, repr=False)
@@ -144,7 +143,7 @@ def fit(
     progress: Callable[[str], None] = lambda text: None,
     *,
     start: Pace | None = None,
-    priors: Mapping[str, Prior] = PRIORS,
+    priors: Mapping[str, Prior],
     near: Mapping[str, float] | None = None,
     rounds: int = ROUNDS,
 ) -> Fitted:
@@ -190,14 +189,14 @@ def fit(
 def _weighed(rows: Sequence[Compared]) -> Floats:
     """Logarithmic errors of one table, whose small and large rows count as much as any other table's."""
     errors = np.log([row.simulated / row.measured for row in rows])
-    counted = ~_overtaken(rows)
+    counted = ~overtaken(rows)
     large = np.array([row.size >= LARGE for row in rows])
     counts = np.where(large, max(1, (large & counted).sum()), max(1, (~large & counted).sum()))
     weighed: Floats = np.where(counted, errors / np.sqrt(counts), 0.0)
     return weighed
 
 
-def _overtaken(rows: Sequence[Compared]) -> NDArray[np.bool_]:
+def overtaken(rows: Sequence[Compared]) -> NDArray[np.bool_]:
     """Rows that took far longer than a larger size of the same run: the first, when nothing was warm, and mishaps."""
     least: dict[tuple[str, str, int], float] = {}
     wrong = np.zeros(len(rows), np.bool_)

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import NamedTuple
 
-from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
+from ops.libraries.nccl.choice import choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
-from ops.libraries.nccl.layers import LARGE, Pace
+from ops.libraries.nccl.layers import LARGE
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.releases import release_of
+from ops.libraries.nccl.variables import PARAMETERS, Variables, set_variables
 from ops.measured.rows import Measured, Table
 from ops.registry import ALGORITHMS, Algorithm
 from ops.run import execute
@@ -71,7 +73,7 @@ def compare_table(
     *,
     in_place: bool = False,
     pace: Pace | None = None,
-    options: NcclOptions | None = None,
+    options: Variables | None = None,
     quick: bool = False,
 ) -> tuple[list[Compared], list[Outside]]:
     """Every row that can be simulated, and what is left out. Raises InputError where nothing can.
@@ -130,19 +132,18 @@ def algorithm_of(collective: str, label: str) -> Algorithm | None:
     return ALGORITHMS[name] if library in LIBRARIES and name in ALGORITHMS else None
 
 
-def forced(table: Table) -> NcclOptions:
+def forced(table: Table) -> Variables:
     """What the job forced, by its environment or by the name of the file, and the release of NCCL that it names."""
-    algorithm = next(
-        (a for a in ("Ring", "Tree", "NVLS") if table.forced.get("algorithm", "").lower() == a.lower()), ""
-    )
-    protocol = next((p for p in ("LL", "LL128", "Simple") if table.forced.get("protocol", "").lower() == p.lower()), "")
+    words = {name: word for name, word in table.forced.items() if name in PARAMETERS}
+    variables = set_variables(words | {"nccl": release_of(table.forced.get("nccl", ""))}, table.source)
     named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", table.file.lower())
-    release = release_of(table.forced.get("nccl", ""))
-    return NcclOptions(algorithm=algorithm or (named[1].title() if named else ""), protocol=protocol, nccl=release)
+    if named and not variables.algorithm:
+        return replace(variables, algorithm=named[1].title())
+    return replace(variables, algorithm="") if variables.algorithm.startswith("CollNet") else variables
 
 
 def _simulated(
-    topology: Topology, table: Table, row: Measured, pace: Pace | None, options: NcclOptions, *, quick: bool = False
+    topology: Topology, table: Table, row: Measured, pace: Pace | None, options: Variables, *, quick: bool = False
 ) -> tuple[float, str]:
     """Seconds, and what ran; `quick` where a sum comes to the same."""
     if not row.collective:

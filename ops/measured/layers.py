@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ops.libraries.nccl.layers import HALVES, Pace, layers, layers_of, unknown_layer
+from ops.libraries.nccl.layers import HALVES, layers, layers_of, unknown_layer
+from ops.libraries.nccl.own.pace import Pace
 from ops.measured.calibration import (
     GENERATION,
     MOST_RANKS,

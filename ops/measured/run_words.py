@@ -2,6 +2,7 @@
 
 import re
 
+from ops.libraries.nccl.variables import read, set_in
 from ops.measured.rows import Table
 
 _PRINTED = re.compile(r"NCCL version[ :]{1,4}(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)")
@@ -11,13 +12,6 @@ _SEES = re.compile(r"(via (?:P2P|SHM|NET/[A-Za-z]{1,20}))|NET/(IB|Socket|OFI|[A-
 _VIA_IB = re.compile(r"via NET/IB/\d{1,3}")
 _COMMUNICATOR = re.compile(r"\bcomm 0x[0-9a-f]{1,16} rank \d{1,6} nranks (\d{1,6})\b")
 _MTU = re.compile(r"(?<![a-z0-9])mtu[-_ =]?(256|512|1024|2048|4096)(?!\d)")
-_SETTING = re.compile(
-    r"""NCCL_(P2P_DISABLE|SHM_DISABLE|NET|COLLNET_ENABLE|IB_HCA)["']?"""
-    r"""(?:\s{0,8}[=:]\s{0,8}|( set by environment to ))["']?"""
-    r"([A-Za-z0-9_][A-Za-z0-9_:,]{0,400}|[=^][A-Za-z0-9_:,]{1,400})"
-)
-_BEFORE_IT = re.compile(r"""(?:^|[>$"',(]|\S#|\b(?:export|env|ENV)|-x|-e|--env|=\S{0,200})\s{0,40}$""")
-_COMMAND = re.compile(r"_(?:perf|test)\b")
 _HCA = re.compile(r"[a-z][a-z0-9_]{0,30}?_?\d{1,3}(?::\d{1,2})?")
 """A NIC by its whole name; `mlx5` alone means all that begin so, and a list behind ^ those that are left out."""
 _NETWORK = re.compile(r"(?<![a-z0-9])(?:ib|infiniband|roce|rdma|efa|slingshot|[hnx]dr|connectx)(?![a-z0-9])")
@@ -37,7 +31,9 @@ def ranks_of_log(text: str) -> int:
 
 
 def run_words(text: str) -> dict[str, str]:
-    """`nccl`, the release, and `transport`: socket, shm, ib, or no-gdr where no NIC reaches into a GPU.
+    """Parameters of NCCL that are set, by name (`ops.libraries.nccl.variables`), and what else tells of the run.
+
+    `nccl` is its release and `transport` socket, shm, ib, or no-gdr where no NIC reaches into a GPU.
 
     `network` is socket where that is what hosts would be joined by: one host has no use for it. `collnet` is asked
     where NCCL was to add in the network's switches, and `nics` is how many NICs of a host it was given by name.
@@ -47,13 +43,13 @@ def run_words(text: str) -> dict[str, str]:
     >>> run_words("Channel 00/0 : 1[1] -> 0[0] via SHM/direct/direct"), run_words("[send] via NET/Socket/0")
     ({'transport': 'shm'}, {'transport': 'socket'})
     >>> run_words("NET/Socket : Using [0]eth0"), run_words("NCCL_P2P_DISABLE=1 ./all_reduce_perf -g 2")
-    ({'network': 'socket'}, {'transport': 'shm'})
+    ({'network': 'socket'}, {'p2p_disable': 'True', 'transport': 'shm'})
     >>> run_words("Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0"), run_words("[send] via NET/IB/0/GDRDMA")
     ({'transport': 'no-gdr'}, {'transport': 'ib'})
     >>> run_words("mpirun -x NCCL_COLLNET_ENABLE=1 -x NCCL_IB_HCA=mlx5_0,mlx5_3 ./all_reduce_perf")
-    {'collnet': 'asked', 'nics': '2'}
+    {'ib_hca': 'mlx5_0,mlx5_3', 'collnet': 'asked', 'nics': '2'}
     """
-    words = {}
+    words = {name: str(value) for name, value in read(text).changed.items()}
     printed, number = _PRINTED.search(text), _NUMBER.search(text)
     if printed:
         words["nccl"] = printed[1]
@@ -62,7 +58,7 @@ def run_words(text: str) -> dict[str, str]:
     matches = list(_SEES.finditer(text))
     used = {match[1].removeprefix("via ").removeprefix("NET/").upper() for match in matches if match[1]}
     seen = used | {(match[2] or match[3]).upper() for match in matches if not match[1]}
-    settings = settings_of(text)
+    settings = set_in(text)
     no_peers, no_memory = (settings.get(f"{name}_DISABLE") == "1" for name in ("P2P", "SHM"))
     others = seen & {"IB", "OFI", "GDRDMA"}
     if "SOCKET" in used and not others:
@@ -87,27 +83,6 @@ def _between_hosts(settings: dict[str, str]) -> dict[str, str]:
     if all(_HCA.fullmatch(name) for name in nics):
         words["nics"] = str(len(set(nics)))
     return words
-
-
-def settings_of(text: str) -> dict[str, str]:
-    """Variables of NCCL as commands, job files, JSON and logs set them, not as sentences speak of them.
-
-    >>> settings_of("mpirun -x NCCL_P2P_DISABLE=1 -x NCCL_NET=Socket ./all_reduce_perf")
-    {'P2P_DISABLE': '1', 'NET': 'Socket'}
-    >>> settings_of("we can use `NCCL_P2P_DISABLE=1`, or leave NCCL_NET=Socket out"), settings_of("# NCCL_NET=Socket")
-    ({}, {})
-    """
-    values = {}
-    for line in text.splitlines():
-        is_command = False
-        for at, match in enumerate(_SETTING.finditer(line)):
-            is_command = is_command if at else _COMMAND.search(line) is not None
-            before = line[max(0, match.start() - 200) : match.start()]
-            root = before.lstrip().startswith("# ") and is_command  # root's prompt, else a comment
-            commented = before.lstrip().startswith("#") and not root
-            if match[2] or (not commented and (root or _BEFORE_IT.search(before))):
-                values[match[1]] = match[3] if match[1] == "IB_HCA" else match[3].partition(",")[0]
-    return values
 
 
 def transport_of(table: Table) -> str:

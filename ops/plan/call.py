@@ -41,6 +41,7 @@ def run(
     placement: Sequence[int] | str | None = None,
     edits: Sequence[str] | str | None = None,
     rates: Mapping[str, Any] | str | None = None,
+    calibration: str | None = None,
     lockstep: bool | None = None,
     blocking: bool | None = None,
     history: bool = False,
@@ -80,6 +81,8 @@ def run(
         Changes to the machine before the run, like `cut_cable:src=GPU0,dst=NVS0`.
     rates : mapping or str
         Rates missing from a capture, by name.
+    calibration : str
+        Numbers measured on the machine, as `calibrate` fits them: `hop_4.2us,share_0.93`.
     lockstep : bool
         Whether each step waits for the end of the step before on all ranks.
     blocking : bool
@@ -123,6 +126,7 @@ def run(
         "counts": _list("counts", counts, ",", Integral),
         "placement": _list("placement", placement, ",", Integral),
         "edits": _list("edits", edits, ";"),
+        "calibration": calibration,
     }
     plan, work = _plan_of(algorithm)
     plan = replace(plan, **{word: value for word, value in words.items() if value is not None})

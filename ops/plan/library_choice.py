@@ -10,8 +10,9 @@ from ops.backends import AUTO, BACKENDS, SHAPES, Backend, shaped
 from ops.collectives import COLLECTIVES
 from ops.communicators.selection import Selection
 from ops.libraries import LIBRARIES, CollectiveCall, Members
-from ops.libraries.nccl.choice import POINT_TO_POINT, NcclOptions
+from ops.libraries.nccl.choice import POINT_TO_POINT
 from ops.libraries.nccl.constants import ABLE
+from ops.libraries.nccl.variables import Variables
 from ops.registry import ALGORITHMS
 from ops.run.budget import expect_algorithm
 from ops.run.work import Work
@@ -51,7 +52,7 @@ def collectives_of(library: str) -> Sequence[str]:
 def options_of(library: str) -> Mapping[str, Parameter]:
     """What a library may be told of its choice."""
     if library == "nccl":
-        return parameters(NcclOptions)
+        return parameters(Variables)
     return {"algorithm": Parameter("algorithm", "str", AUTO, words=(AUTO, *SHAPES))}
 
 

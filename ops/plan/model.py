@@ -8,8 +8,10 @@ from inspect import signature
 from typing import Any
 
 from ops.formats import read_schedule
-from ops.libraries.nccl.choice import as_nccl_writes, choose, nccl_options, work_of
+from ops.libraries.nccl.choice import choose, work_of
+from ops.libraries.nccl.own.numbers import calibrated
 from ops.libraries.nccl.program_cost import priced
+from ops.libraries.nccl.variables import as_nccl_writes, set_variables
 from ops.plan.examples import example_captures
 from ops.plan.library_choice import chosen_work, library_of
 from ops.plan.mistakes import check_kind, check_words, one_line
@@ -73,6 +75,8 @@ class Plan:
         GPUs of the ranks, rank 0 first: `per_host=4`, a list, the text of a rank file.
     edits : str
         Changes to that machine, a list of specs.
+    calibration : str
+        Numbers measured on that machine, as `calibrate` fits them: `hop_4.2us,share_0.93`.
     ranks : int
         Number of ranks; 0 for all.
     size : str
@@ -126,6 +130,7 @@ class Plan:
     network: str = ""
     placement: str = ""
     edits: str = ""
+    calibration: str = ""
     ranks: int = 0
     size: str = "64MiB"
     root: int = 0
@@ -185,13 +190,15 @@ class Plan:
         return [self.changed(changes) for changes in differences(self.against)]
 
     def changed(self, changes: Changes) -> "Plan":
-        """A copy with some words changed; a new algorithm has its own parameters, a new machine has no edits.
+        """A copy with some words changed; a new algorithm has its own parameters, a new machine no edits.
 
         A capture is packed, as a link has it. Raises InputError for one that is damaged.
         """
         fresh: dict[str, Any] = {"settings": "", "schedule": ""} if "algorithm" in changes else {}
         if changes.keys() & {"machine", "capture"}:
             fresh |= {"edits": "", "capture": "", "rates": ""}
+            if changes.get("machine", "").partition(":")[0] != self.machine.partition(":")[0]:
+                fresh["calibration"] = ""
         plain = replace(self, against="", **fresh)
         kinds = {field.name: type(getattr(plain, field.name)) for field in fields(plain)}
         values: dict[str, Any] = {
@@ -219,14 +226,15 @@ class Plan:
         return replace(self, algorithm=name, settings=written(settings))
 
     def topology(self, base: Topology | None = None) -> Topology:
-        """The machine (or `base`) with its network, placement and edits. Raises InputError."""
-        changes = self.network or self.placement or self.edits
+        """The machine (or `base`) with its network, placement, edits and calibration. Raises InputError."""
+        changes = self.network or self.placement or self.edits or self.calibration
         if self.is_kept and changes:
             raise InputError("plan.kept_run", changes=changes)
         machine = base or self._machine()
         machine = networked(machine, self.network) if self.network else machine
         machine = placed(machine, self.placement) if self.placement else machine
-        return edited(machine, entries(self.edits)) if self.edits else machine
+        machine = edited(machine, entries(self.edits)) if self.edits else machine
+        return calibrated(machine, self.calibration) if self.calibration else machine
 
     def differences(self) -> list[str]:
         """Differences between the edited and the original machine, one line each. Raises InputError."""
@@ -275,7 +283,7 @@ class Plan:
     def _as_nccl_chooses(self, topology: Topology | None) -> Work:
         """The algorithm, protocol and orders of ranks that NCCL takes here for this size."""
         machine, collective = self._choosable(topology), self.algorithm.removeprefix(NCCL)
-        options = nccl_options(assignments(self.settings, self.algorithm), self.algorithm)
+        options = set_variables(assignments(self.settings, self.algorithm), self.algorithm)
         choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=options)
         return work_of(machine, choice, root=self.root)
 

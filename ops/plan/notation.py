@@ -32,6 +32,7 @@ CHANGEABLE = (
     "network",
     "edits",
     "placement",
+    "calibration",
 )
 """Words in which a run may differ from the one it stands beside."""
 RENAMED = {"trouble": "fault"}

@@ -13,7 +13,7 @@ TEXTS = ("capture", "schedule")
 """Words that are texts of many lines."""
 APART = ("python", "seed", "capture_name", "schedule_name")
 """Words that stay where the plan was made."""
-MACHINE = ("machine", "capture", "rates", "placement", "edits")
+MACHINE = ("machine", "capture", "rates", "placement", "edits", "calibration")
 """Words that tell the machine."""
 WORDS = tuple(field.name for field in fields(Plan) if field.name not in APART)
 LARGEST = 10**7

@@ -6,6 +6,7 @@ from functools import lru_cache, wraps
 from typing import Annotated, Any, TypeVar
 
 from ops.backends import AUTO, BACKENDS, SHAPES
+from ops.libraries.nccl.own.numbers import embodied
 from ops.training.standins.folded import Replicas, folded_world
 from ops.training.standins.uniform import MOST_RANKS, UniformWorld
 from ops.training.world import World, WorldOptions, ranks_at_work
@@ -72,7 +73,8 @@ def world_of(
     else:
         names = costs.forced
     forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in names}
-    machine = burdened(topology, costs.overhead, costs.gamma)
+    own = embodied(topology) if costs.library == "nccl" else topology
+    machine = burdened(own, costs.overhead, costs.gamma)
     options = WorldOptions(costs.library, forced, transport.shape, costs.launch, interference, variation)
     if uniform and ranks_at_work(machine, ranks) > MOST_RANKS:
         return UniformWorld(machine, ranks, options)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from ops.communicators.launch import Launcher, Prepared
 from ops.communicators.records import Span
 from ops.communicators.rendezvous import Communicator, Meeting
 from ops.libraries import CollectiveCall, Decision, Members
+from ops.training.options import slowness
 from ops.training.step import COMM, COMPUTE, WAIT, AlikeRanks, MemoryChange, StepCollective, TrainingStep
 from sim.base.arrays import each_once
 from sim.base.ragged import take
@@ -50,19 +50,6 @@ class WorldOptions(NamedTuple):
     launch: float
     interference: float
     variation: float = 0.0
-
-
-def slowness(place: int, n: int, variation: float) -> float:
-    """How many times longer the GPU at a place of n computes where the first is fastest, the last slowest.
-
-    Speeds are normal, each at the mean of its place among n (Blom 1958), `variation` their standard deviation.
-
-    >>> [round(slowness(place, 3, 0.1), 3) for place in range(3)], slowness(0, 1, 0.1)
-    ([0.92, 1.0, 1.095], 1.0)
-    """
-    if not variation:
-        return 1.0
-    return 1 / (1 - variation * NormalDist().inv_cdf((place + 0.625) / (n + 0.25)))
 
 
 def check_group(n: int) -> None:

@@ -73,6 +73,8 @@ class Topology:
         The file format it was read from.
     generation : str
         Generation of its GPUs, like Hopper; empty where nothing says which they are.
+    calibration : str
+        Numbers measured on this very machine, like `hop_4.2us,share_0.93`; empty where there are none.
 
     Raises
     ------
@@ -98,6 +100,8 @@ class Topology:
     """The file format it was read from."""
     generation: Generation = ""
     """That of its GPUs, whatever their links carry; empty where nothing says it."""
+    calibration: str = ""
+    """Numbers measured on this very machine, which `ops` reads."""
 
     def __post_init__(self) -> None:
         room_for(len(self.devices), links=len(self.links))

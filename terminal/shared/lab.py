@@ -17,7 +17,7 @@ from sim.base.files.whole_file import check_writable, write_whole
 from sim.errors import InputError
 from sim.parameters import Parameter
 from terminal import Answer
-from terminal.shared.options import Options, Words, names_of, takes
+from terminal.shared.options import Options, Words, calibration_word, names_of, takes
 from terminal.shared.progress import Bar
 from terminal.shared.types import TypedWord
 
@@ -78,6 +78,10 @@ _AXES: Options = (
         "--network", "networks", default="", metavar="NAME,…",
         help="what joins hosts, see `list networks`; own is the machine's",
     ),
+    click.option(
+        "--calibration", "calibrations", multiple=True, metavar="FILE|NUMBERS",
+        help="numbers measured on the machines: a file of `calibrate -o`, or hop_4.2us,share_0.93; may be repeated",
+    ),
 )  # fmt: skip
 """Algorithms are `allreduce.ring:key=value`, `allreduce` for all, `*.ring`, or NCCL's choice, `nccl.allreduce`."""
 
@@ -102,6 +106,7 @@ def _grid(words: Words) -> Grid:
         sizes=split(words["sizes"]),
         ranks=split(words["ranks"]),
         networks=split(words["networks"]),
+        calibrations=[calibration_word(where) for where in words["calibrations"]],
         roots=split(words["roots"]),
         counts=words["counts"],
         schedules={file: schedule_text(file) for file in words["schedules"] if not python_file(file)},

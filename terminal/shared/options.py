@@ -14,6 +14,8 @@ import click
 from ops.collectives import COLLECTIVES
 from ops.formats import recognise, schedule_text
 from ops.libraries import LIBRARIES
+from ops.libraries.nccl.own.numbers import own_numbers
+from ops.libraries.nccl.own.saved import EXPECTED, word_in
 from ops.plan import Plan, PreparedRun
 from ops.plan.notation import MOST, assignments, beside, by_name, listed, size_word
 from ops.plan.plan_file import from_yaml
@@ -46,12 +48,18 @@ PLACEMENT = click.option(
     metavar="WHERE|FILE",
     help="GPU of each rank: per_host=4, 0-3,8-11, 0:0-3,1:4-7, or a rank file or host file",
 )
+CALIBRATION = click.option(
+    "--calibration",
+    metavar="FILE|NUMBERS",
+    help="numbers measured on the machine: a file of `calibrate -o`, or hop_4.2us,share_0.93",
+)
 MACHINE_ALONE: Options = (
     click.option("--machine", metavar="SPEC", help="NAME[:key=value,…], see `list machines`"),
     click.option("--edit", multiple=True, metavar="SPEC", help="KIND:key=value,…, see `list edits`; may be repeated"),
     ASSUME,
     PAIRS,
     PLACEMENT,
+    CALIBRATION,
 )
 NETWORK: Options = (
     click.option("--network", metavar="NAME", help="network between hosts instead of the default, see `list networks`"),
@@ -189,7 +197,11 @@ def _plan(words: Words) -> Plan:
 
 def _machine(words: Words, *, needed: bool) -> dict[str, str]:
     spec, file, rates = words.get("machine"), words.get("topology"), words.get("assume") or ()
-    edits = {"edits": listed(words.get("edit") or ()), "placement": placement_word(words.get("placement") or "")}
+    edits = {
+        "edits": listed(words.get("edit") or ()),
+        "placement": placement_word(words.get("placement") or ""),
+        "calibration": calibration_word(words.get("calibration")),
+    }
     network, others = _networks(words.get("network") or ())
     if network and needed and spec is None and file is None:
         spec = f"switch:ranks={words.get('ranks') or 8}"
@@ -216,6 +228,15 @@ def placement_word(where: str) -> str:
     if _is_file(where) or Path(where).suffix in ENDINGS:
         return in_one_line(read_text(Path(where), Expected(file="a rank file")), where)
     return where
+
+
+def calibration_word(where: str | None) -> str:
+    """Numbers as one word: as they are, or what the file of this name says; nothing for None. Raises InputError."""
+    if where is None:
+        return ""
+    if _is_file(where) or Path(where).suffix == ".json":
+        return word_in(read_text(where, EXPECTED), where)
+    return str(own_numbers(where))
 
 
 def _is_file(word: str) -> bool:

@@ -1,12 +1,13 @@
 """Types of options: what a person types becomes a value, or one sentence that names the flag and the mend."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from sim.errors import InputError
-from sim.parameters import Parameter, parse_assignments
+from sim.parameters import Parameter, parse_assignments, quoted
 from sim.units import parse_size, parse_time
 
 
@@ -46,9 +47,13 @@ def _blocks(text: str, flag: str) -> list[int]:
     return parse_blocks(text, flag)
 
 
+_LIST = re.compile(r"[,;](?![^,;=]{1,64}=)")
+"""What separates values of one parameter, as in NCCL_IB_HCA, and not parameters."""
+
+
 def _assignment(text: str, flag: str) -> str:
     ((key, value),) = parse_assignments([text], flag).items()
-    return f"{key}={value}"
+    return f"{key}={quoted(value)}" if _LIST.search(value) else f"{key}={value}"
 
 
 WHOLE = TypedWord("whole number", _number("int"))

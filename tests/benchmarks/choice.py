@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ops.libraries.nccl.choice import choose, work_of
-from ops.libraries.nccl.layers import Pace
+from ops.libraries.nccl.own.pace import Pace
 from ops.run import execute
 from sim.machines import MACHINES, build
 from sim.parameters import parameters

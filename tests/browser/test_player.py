@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ui.layout.palette import LOAD
+from ui.layout.palette import LIGHT
 from ui.player.views import VIEWS
 from ui.text import languages
 
@@ -30,7 +30,6 @@ def play(request, play):
 
 
 RING = "?machine=switch:ranks=8"
-INK = "#31333f"
 """Of a player alone, in the light."""
 SECONDS = 14 * 2e-6 + 2 * 7 / 8 * 2**26 / 25e9
 
@@ -264,7 +263,7 @@ def test_a_saturated_link_at_half_its_bandwidth_is_drawn_full_and_marked(play):
       for (let k = 0; k < d.length; k += 4) if (d[k + 3]) {
         const w = d.slice(k, k + 3).join(); seen[w] = (seen[w] ?? 0) + 1; }
       return seen; }"""
-    red = ",".join(str(int(LOAD[-1][k : k + 2], 16)) for k in (1, 3, 5))
+    red = ",".join(str(int(LIGHT.red[k : k + 2], 16)) for k in (1, 3, 5))
     chart = page.player.locator(".rs-chart")
     row = """(c, [from, to]) => { const g = c.getContext("2d"), w = c.width - 136;
       return Array.from({ length: 9 }, (_, k) => 128 + w * (from + ((to - from) * (k + 1)) / 10))
@@ -277,7 +276,7 @@ def test_a_saturated_link_at_half_its_bandwidth_is_drawn_full_and_marked(play):
     page.ask("seek(0.001)")
     before = page.player.locator(".rs-stage").evaluate(colours)
     assert during.get(red, 0) > 50
-    ink = ",".join(str(int(INK[k : k + 2], 16)) for k in (1, 3, 5))
+    ink = ",".join(str(int(LIGHT.ink[k : k + 2], 16)) for k in (1, 3, 5))
     assert during[ink] > before[ink] + 200  # the sign with what is left of the link
     page.player.locator(".rs-look .rs-pick").select_option(label="CPU0 → CPU1")
     page.ask("seek(0.005)")

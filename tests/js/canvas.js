@@ -1,5 +1,7 @@
 // Canvases without a browser: they write down what is painted, with the style it is painted in.
 
+import { paints } from "../../assets/paint/ink.js";
+
 const STYLES = ["fillStyle", "strokeStyle", "lineWidth", "globalAlpha", "font"];
 
 class Path {
@@ -99,4 +101,4 @@ class Pixels {
 
 Object.assign(globalThis, { OffscreenCanvas: Canvas, Path2D: Path, ImageData: Pixels });
 
-export const COLOURS = { ink: "#101010", paper: "#ffffff", panel: "#eeeeee", accent: "#0000ff", font: "serif" };
+export const COLOURS = { ...paints(false), accent: "#0000ff", font: "serif" };

@@ -96,7 +96,7 @@ test("a closed group's ranks stand in the room it has, and a message goes from o
     [g.fill, g.stroke] = [() => {}, () => {}];
     const marks = new Marks(timeline, scene, level, new Map([[0, room]]));
     marks.paint(g, COLOURS);
-    marks.paintFlights(g, [0, 1], 0);
+    marks.paintFlights(g, [0, 1], 0, COLOURS);
     return g.calls;
   };
   const calls = painted([100, 50, 80, 40]);

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { LoadChart } from "../../assets/time/chart.js";
-import { blockColour, blockNumber, inkOn, loadColour, loadLevel, ramp } from "../../assets/paint/ink.js";
+import { blockColour, blockNumber, inkOn } from "../../assets/paint/ink.js";
+import { RED, loadColour, loadLevel, waitedFor } from "../../assets/paint/load.js";
 import { Slots } from "../../assets/paint/slots.js";
 import { Surface } from "../../assets/paint/surface.js";
 import { Counters } from "../../assets/pane/counters.js";
@@ -47,7 +48,7 @@ test("a place holds more of its block's colour the more has been added", async (
   const share = (t) => {
     slots.paint(t);
     const { data, width } = pixels(context);
-    const colour = blockColour(0);
+    const colour = blockColour(0, COLOURS);
     const [red, green, blue] = [1, 3, 5].map((k) => Number.parseInt(colour.slice(k, k + 2), 16));
     let full = 0;
     for (let p = 0; p < data.length; p += 4) {
@@ -124,12 +125,22 @@ test("a link with a fault has a row even when nothing crosses it", async () => {
   for (const { link } of timeline.spells) assert.ok(rows.includes(link) || timeline.links.bytes[link] === 0);
 });
 
-test("colours go round, idle is no load, full is the end of the ramp", () => {
+test("colours go round, and links are grey by what they carry", () => {
   assert.deepEqual([0, 8, -1].map(blockNumber), [0, 0, 7]);
-  assert.deepEqual([0, 0.001, 0.0011, 0.5, 1, 2].map(loadLevel), [0, 0, 1, 32, 64, 64]);
-  assert.equal(loadColour(64), "rgb(190,58,20)");
-  assert.ok(ramp().includes(loadColour(0)));
-  for (let block = 0; block < 8; block += 1) assert.match(inkOn(blockColour(block)), /^#(111111|ffffff)$/);
+  assert.deepEqual([0, 0.001, 0.0011, 0.5, 1, 2].map(loadLevel), [0, 0, 1, 3, 4, 4]);
+  assert.deepEqual(
+    [1, 4, RED].map((level) => loadColour(level, COLOURS)),
+    ["#DCDEE1", "#4F5561", "#CF2A0C"],
+  );
+  for (let block = 0; block < 8; block += 1) assert.match(inkOn(blockColour(block, COLOURS)), /^#(17191E|FFFFFF)$/);
+});
+
+const reds = (shares, busy) => shares.map((_, k) => k).filter(waitedFor(shares, busy));
+
+test("a full link is red where it is busiest over the run, and where all in use are alike none is", () => {
+  assert.deepEqual(reds([0, 1, 0.4, 1], [1, 0.9, 0.4, 0.6]), [1]);
+  assert.deepEqual(reds([0, 1, 1], [0, 0.9, 0.9]), []);
+  assert.deepEqual(reds([0, 0.4, 0.4], [0, 0.9, 0.9]), []);
 });
 
 // Texts that say their own id and what they are filled with.

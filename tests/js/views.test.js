@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
-import { COLOURS as BLOCKS } from "../../assets/paint/ink.js";
 import { Surface } from "../../assets/paint/surface.js";
 import { labelOf, register, registered } from "../../assets/player/registry.js";
 import { pointAlong } from "../../assets/trace/walk.js";
@@ -85,7 +84,7 @@ for (const view of ["machine", "shape", "matrix"]) {
     const { timeline } = await run("ring");
     const { paint, picture } = opened(view, timeline);
     const t = timeline.time * 0.3;
-    const painted = paint(t).filter(({ name, fillStyle }) => name === "fill" && BLOCKS.includes(fillStyle));
+    const painted = paint(t).filter(({ name, fillStyle }) => name === "fill" && COLOURS.blocks.includes(fillStyle));
     assert.equal(painted.length, timeline.moving(t).length);
     const chosen = painted.map(({ args: [[[left, top], [right, bottom]]] }) =>
       picture.pick((left + right) / 2, (top + bottom) / 2),

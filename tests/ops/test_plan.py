@@ -105,7 +105,7 @@ def test_a_run_beside_another_may_differ_in_any_short_word():
         "network": "ethernet",
         "edits": "set_class",
     }
-    changes |= {"capture": "", "rates": "", "placement": "per_host=1"}
+    changes |= {"capture": "", "rates": "", "placement": "per_host=1", "calibration": "share_0.9"}
     assert set(changes) == set(CHANGEABLE) <= {known.name for known in fields(Plan)}
     other = Plan().changed(changes)
     assert (other.ranks, other.root, other.lockstep, other.counts) == (3, 2, True, "1,2")

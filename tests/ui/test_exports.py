@@ -26,7 +26,6 @@ from sim.trace import from_json
 from sim.units import MiB
 from tests.tables import each_row
 from ui.drawing import figure_holdings
-from ui.drawing.figures import DARK, LIGHT
 from ui.drawing.frames import Film
 from ui.drawing.lettering import Lettering
 from ui.drawings import DRAWINGS, still
@@ -34,6 +33,7 @@ from ui.export import exports
 from ui.export.exports import EXPORTS, Shot, render
 from ui.export.gif import gif
 from ui.export.reel import Reel
+from ui.layout.palette import DARK, LIGHT
 from ui.player import payload
 from ui.player.payload import pack, unpack
 from ui.text import languages

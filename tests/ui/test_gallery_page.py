@@ -12,6 +12,7 @@ from tests.ui.visited import state_of
 from ui.controls.questions import is_same
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import exhibits
+from ui.share.saving import SavingState
 from ui.simulate.state import SimulateState
 from ui.text import say
 from ui.workers.tasks import page_alone
@@ -48,10 +49,13 @@ def test_a_click_on_a_example_of_the_gallery_opens_it_on_the_stage():
     assert [at.button(key=f"exhibit_{it.name}").label for it in questions] == [it.title("zh") for it in questions]
     assert len(at.get("image")) == len(questions)
     assert at.title[0].value == say("examples.title", "zh")
-    assert [button.label for button in at.get("download_button")][:3] == [
-        say(f"examples.{form}", "zh") for form in ("file", "notebook", "keep")
-    ]
-    assert len(at.get("download_button")) == 3 * len(questions)
+    for form, ending in (("file", "yaml"), ("notebook", "ipynb"), ("keep", "html")):
+        saved = at.button(key=f"{form}_in_class.{ending}")
+        assert saved.label == say(f"examples.{form}", "zh")
+    saved.click().run()
+    assert not at.exception
+    (made,) = state_of(at, SavingState).made
+    assert (made.name, made.data[:15]) == ("in_class.html", b"<!doctype html>")
     at.button(key="exhibit_in_class").click().run()
     assert not at.exception
     simulated = state_of(at, SimulateState)

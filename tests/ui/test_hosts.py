@@ -31,6 +31,22 @@ def test_the_network_between_hosts_is_chosen_where_there_is_one():
     assert at.query_params["against"] == "network=ethernet_10g"
 
 
+def test_a_calibration_is_pasted_and_stays_with_more_hosts_of_the_machine_alone():
+    at = page(algorithm="nccl.allreduce", machine="dgx_a100:hosts=2", size="1KiB", calibration="hop_40us,hosts_2")
+    label = catalogue("en")["page.calibration.numbers"]
+    (box,) = [area for area in at.text_area if area.label == label]
+    assert box.value == "hop_40us,hosts_2"
+    box.set_value('{"ringside": "calibration-1", "calibration": "share_0.5,hosts_2"}').run()
+    assert not at.error, [e.value for e in at.error]
+    assert at.query_params["calibration"] in ("share_0.5,hosts_2", ["share_0.5,hosts_2"])
+    (box,) = [area for area in at.text_area if area.label == label]
+    box.set_value("share_2").run()
+    assert "share_2 is not from 0.05 to 1" in at.error[0].value
+    next(choice for choice in at.selectbox if choice.label == catalogue("en")["page.machine"]).select("switch").run()
+    assert not at.error, [e.value for e in at.error]
+    assert "calibration" not in at.query_params
+
+
 def test_a_machine_without_a_network_offers_none():
     at = page(machine="dgx_a100", size="1MiB")
     box = next(box for box in at.selectbox if box.label == catalogue("en")["page.network"])

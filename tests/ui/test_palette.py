@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from ui.drawing.figures import DARK, LIGHT, SHADES
-from ui.layout.palette import BLOCKS, LOAD, contrast, ink_on
+from ui.layout.palette import DARK, LIGHT, contrast, ink_on
 from ui.player.component import style
 from ui.player.scripts import ASSETS
 
@@ -17,57 +16,57 @@ EYES = {
     "deuteranope": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
     "tritanope": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
 }
-TO_CONES = [
-    [0.41222147, 0.53633254, 0.05144599],
-    [0.2119035, 0.68069955, 0.10739696],
-    [0.08830246, 0.28171884, 0.62997870],
+TO_XYZ = [
+    [0.4123908, 0.3575843, 0.1804808],
+    [0.2126390, 0.7151687, 0.0721923],
+    [0.0193308, 0.1191948, 0.9505322],
 ]
-TO_LAB = [
-    [0.21045426, 0.79361779, -0.00407205],
-    [1.9779985, -2.42859221, 0.45059371],
-    [0.02590404, 0.78277177, -0.80867577],
-]
+WHITE = [0.9504559, 1.0, 1.0890578]
+LEAST = {LIGHT: 20, DARK: 17}
+"""CIELAB distance (1976), in whole numbers, of any two blocks, and of a block and a grey or red of a link."""
 
 
-def oklab(colours, eyes):
-    """Colours as sRGB 0 to 1 in Ottosson's Oklab, as these eyes see them."""
-    rgb = np.asarray(colours, float)
+def lab(colours, eyes):
+    """Colours `#rrggbb` in CIELAB, as these eyes see them."""
+    rgb = np.array([numbers(colour) for colour in colours])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    seen = np.clip(linear @ np.transpose(EYES[eyes]), 0, 1)
-    return np.cbrt(seen @ np.transpose(TO_CONES)) @ np.transpose(TO_LAB)
+    seen = np.clip(linear @ np.transpose(EYES[eyes]), 0, 1) @ np.transpose(TO_XYZ) / WHITE
+    f = np.where(seen > (6 / 29) ** 3, np.cbrt(seen), seen / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
 
 
 def numbers(colour):
     return [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
 
 
-@pytest.mark.parametrize("eyes", EYES)
-def test_no_load_looks_like_a_block(eyes):
-    blocks = oklab([numbers(colour) for colour in BLOCKS], eyes)
-    loads = oklab(SHADES(np.linspace(0, 1, 65))[:, :3], eyes)
-    apart = np.linalg.norm(loads[:, None] - blocks[None], axis=2)
-    assert apart.min() > 0.075, f"load {apart.min(axis=1).argmin() / 64:.2f} is block {apart.min(axis=0).argmin()}"
+def distances(look, eyes):
+    """From every block to every other block, grey and red."""
+    blocks, lines = lab(look.blocks, eyes), lab([*look.load, look.red], eyes)
+    pairs = np.linalg.norm(blocks[:, None] - blocks, axis=2)[np.triu_indices(len(blocks), 1)]
+    return pairs, np.linalg.norm(blocks[:, None] - lines, axis=2)
 
 
 @pytest.mark.parametrize("eyes", EYES)
-def test_idle_half_and_full_look_different(eyes):
-    low, half, full = oklab([numbers(colour) for colour in LOAD], eyes)
-    assert np.linalg.norm(half - full) > 0.1
-    assert np.linalg.norm(half - low) > 0.07
+@pytest.mark.parametrize("look", [LIGHT, DARK], ids=["light", "dark"])
+def test_blocks_differ_from_each_other_and_from_lines(look, eyes):
+    pairs, lines = distances(look, eyes)
+    assert round(min(pairs.min(), lines.min())) >= LEAST[look], f"{pairs.min():.1f}, {lines.min():.1f}"
 
 
-def test_numbers_on_blocks_can_be_read():
-    assert all(contrast(ink_on(colour), colour) >= 4.5 for colour in BLOCKS)
+@pytest.mark.parametrize("look", [LIGHT, DARK], ids=["light", "dark"])
+def test_a_link_stands_out_more_the_more_it_carries(look):
+    stands = [contrast(grey, look.paper) for grey in look.load]
+    assert stands == sorted(stands)
+    assert contrast(look.load[-1], look.paper) >= 3
+    assert contrast(look.red, look.paper) >= 3
 
 
-@pytest.mark.parametrize("look", [LIGHT, DARK])
-def test_loaded_links_stand_out_on_paper_and_panels_and_so_do_frames_of_ranks_and_blocks(look):
-    assert all(contrast(colour, ground) >= 3 for colour in LOAD for ground in (look.paper, look.panel))
-    painted = {part: (ASSETS / "paint" / part).read_text(encoding="utf-8") for part in ("devices.js", "blocks.js")}
-    assert "frame: { colour: colours.ink," in painted["devices.js"]
-    assert "g.strokeStyle = colours.ink;" in painted["blocks.js"]  # yellow on white is told by its edge
-    assert contrast(look.ink, look.paper) >= 4.5
-    assert contrast(look.ink, look.panel) >= 4.5
+@pytest.mark.parametrize("look", [LIGHT, DARK], ids=["light", "dark"])
+def test_words_can_be_read_on_all_that_they_stand_on(look):
+    assert all(contrast(ink_on(colour), colour) >= 4.7 for colour in look.blocks)
+    for ground in (look.paper, look.surface, look.panel):
+        assert contrast(look.ink, ground) >= 4.5
+        assert contrast(look.quiet, ground) >= 4.5
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ops.training.buckets import buckets_of
 from ops.training.compression import COMPRESSIONS
 from ops.training.layers import Layer, parse_layers
-from ops.training.world import slowness
+from ops.training.options import slowness
 from ops.workloads import WORKLOADS
 from sim.errors import InputError
 from sim.machines import build

@@ -12,7 +12,7 @@ from ops.lab.winners import WinnerMap, named
 from ops.plan.library_choice import library_of
 from sim.units import fmt_size, fmt_time
 from ui.charts.marks import BAR, ROW, SMALLEST, above_bars, across, chart, down, keyed, layered
-from ui.drawing.figures import PALETTE
+from ui.layout.palette import BLOCKS as PALETTE
 from ui.text import tell
 
 CHANGED = {"bandwidth": "page.lab.bandwidth", "latency": "page.lab.latency"}
@@ -132,7 +132,7 @@ def tornado(plain: float, swings: Sequence[Swing], most: int = 16) -> alt.Chart:
         for swing in shown
         for what, time in (("slower", swing.slower), ("faster", swing.faster))
     ]
-    colours = {tell("page.lab.slower"): PALETTE[5], tell("page.lab.faster"): PALETTE[0]}
+    colours = {tell("page.lab.slower"): PALETTE[3], tell("page.lab.faster"): PALETTE[0]}
     picture: alt.Chart = (
         chart(bars, height=ROW * len(shown) + 110)
         .mark_bar(height=BAR)

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
-from ui.drawing.figures import PALETTE
+from ui.layout.palette import BLOCKS as PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +89,7 @@ def tornado(plain: float, swings: Sequence[Swing], factor: float, title: str) ->
     figure, axes = _figure(title, 9.0, 1.5 + 0.34 * max(2, len(shown)))
     at = np.arange(len(shown))[::-1]
     for times, colour, label in (
-        ([swing.slower for swing in shown], PALETTE[5], f"{factor:g} times slower"),
+        ([swing.slower for swing in shown], PALETTE[3], f"{factor:g} times slower"),
         ([swing.faster for swing in shown], PALETTE[0], f"{factor:g} times faster"),
     ):
         axes.barh(at, np.array(times) - plain, left=plain, color=colour, height=0.62, label=label)
@@ -110,7 +110,7 @@ def failures(plain: float, losses: Sequence[Loss], title: str) -> Figure:
     at = np.arange(len(shown))[::-1]
     for y, loss in zip(at, shown, strict=True):
         if loss.time is None:
-            axes.barh(y, longest, color="#ffffff", edgecolor=PALETTE[5], hatch="///", height=0.62)
+            axes.barh(y, longest, color="#ffffff", edgecolor=PALETTE[3], hatch="///", height=0.62)
             axes.text(longest / 2, y, "never ends", ha="center", va="center", fontsize=8)
         else:
             axes.barh(y, loss.time / plain, color=PALETTE[0], height=0.62)

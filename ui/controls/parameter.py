@@ -91,7 +91,7 @@ def field(parameter: Parameter, word: str | None, owner: str) -> str:
     if parameter.kind == "bool":
         return "yes" if st.toggle(parameter.name, value=(readable or default) == "yes", key=key) else "no"
     if parameter.words:
-        words = list(parameter.words)
+        words = list(dict.fromkeys((*parameter.words, readable or default)))
         return st.selectbox(parameter.name, words, index=words.index(readable or default), key=key)
     if parameter.kind == "int" and parameter.high:
         number = int(readable or parameter.default or parameter.low)

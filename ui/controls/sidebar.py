@@ -12,7 +12,7 @@ from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.formats import SCHEDULE_FORMATS
 from ops.libraries import LIBRARIES
-from ops.libraries.nccl.choice import as_nccl_writes
+from ops.libraries.nccl.variables import as_parameters
 from ops.plan import Plan
 from ops.plan.examples import example_captures, example_schedules
 from ops.plan.library_choice import collective_of, library_of, options_of
@@ -24,11 +24,11 @@ from sim.engine.job import check_size
 from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
 from sim.machines import MACHINES
-from sim.parameters import Parameter, parse_spec, written
+from sim.parameters import Parameter, pairs, parse_spec, written
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
-from ui.controls import compare, folds, whatif
+from ui.controls import calibration, compare, folds, whatif
 from ui.controls.parameter import RefusedError, can_be_read, fresh, refuse, settings
 from ui.plan.examples import EXAMPLES
 from ui.simulate import ahead
@@ -43,6 +43,8 @@ from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
 from ui.workers.tasks import Load
 
+FIRST_OPTIONS = 3
+"""Options of a library that are not folded away."""
 OWN = ""
 """The choice of a text that is not one of the examples."""
 
@@ -60,9 +62,10 @@ def choose(plan: Plan) -> tuple[Plan, Topology | None]:
         before, (plan, own) = plan, _choose_machine(plan)
         plan, topology = _choose_network(plan, own)
         if not is_on(before, own):
-            plan = replace(plan, placement="", edits="")
+            kept = calibration.same_machine(before, plan)
+            plan = replace(plan, placement="", edits="", calibration=kept)
         plan, topology = _choose_placement(plan, topology)
-        plan, topology = _choose_edits(plan, topology)
+        plan, topology = calibration.choose(*_choose_edits(plan, topology))
         plan = _choose_ranks(plan, topology) if source == "catalogue" else replace(plan, ranks=0)
         if topology.n > 1:
             plan = _choose_load(plan, load_of(plan, topology))
@@ -79,7 +82,8 @@ def choose_machine(plan: Plan) -> tuple[Plan, Topology | None]:
     """The machine alone, for pages that run something else on it; None as in `choose`."""
     change(VisitState, refused=())
     try:
-        return _choose_machine(plan)
+        chosen, topology = _choose_machine(plan)
+        return calibration.choose(replace(chosen, calibration=calibration.same_machine(plan, chosen)), topology)
     except (InputError, StalledError) as error:
         refuse(error)
     except RefusedError:
@@ -134,11 +138,10 @@ def _choose_algorithm(plan: Plan) -> Plan:
     if library != before:
         plan = replace(plan, settings="")
     if library == "nccl":
-        own = {key: as_nccl_writes(word) for key, word in assignments(plan.settings, plan.algorithm).items()}
-        plan = replace(plan, settings=written(own))
+        plan = replace(plan, settings=written(as_parameters(assignments(plan.settings, plan.algorithm))))
     if library:
         choice = f"{library}.{collective}"
-        return _choose_settings(replace(plan, algorithm=choice), options_of(library), choice)
+        return _choose_options(replace(plan, algorithm=choice), options_of(library), choice)
     fitting = able_on([plan], (a for a in ALGORITHMS if a.startswith(f"{collective}.")))
     algorithms = [a.partition(".")[2] for a in fitting]
     at = algorithms.index(likely(collective, name, fitting).partition(".")[2])
@@ -194,6 +197,20 @@ def _choose_schedule(plan: Plan) -> Plan:
         plan = _choose_settings(plan, reader.options, reader.name)
         read(tasks.load, plan)
     return plan
+
+
+def _choose_options(plan: Plan, options: Mapping[str, Parameter], owner: str) -> Plan:
+    """What a library can be told, the first few at once and the rest in a fold that is open where one is set."""
+    names, now = [*options], pairs(plan.settings)
+    first, rest = ({name: options[name] for name in part} for part in (names[:FIRST_OPTIONS], names[FIRST_OPTIONS:]))
+    plain = replace(plan, settings=written({name: word for name, word in now.items() if name not in rest}))
+    plain = _choose_settings(plain, first, owner)
+    if not rest:
+        return plain
+    others = {name: word for name, word in now.items() if name in rest}
+    with st.expander(tell("page.parameters.more"), expanded=bool(others)):
+        more = settings(rest, written(others), owner)
+    return replace(plan, settings=",".join(filter(None, (plain.settings, more))))
 
 
 def _choose_settings(plan: Plan, parameters: Mapping[str, Parameter], owner: str) -> Plan:

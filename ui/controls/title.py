@@ -32,7 +32,7 @@ EDITED = " ✎"
 LETTER, AROUND, WIDEST = 11, 30, 420
 """Pixels that a letter of the title takes, that a word has around it, and that it takes at most."""
 ANOTHER: dict[str, Any] = {
-    **dict.fromkeys(("capture", "rates", "network", "placement", "edits", "fault"), ""),
+    **dict.fromkeys(("capture", "rates", "network", "placement", "edits", "calibration", "fault"), ""),
     **dict.fromkeys(("ranks", "root"), 0),
 }
 """What is left of a plan on another machine."""

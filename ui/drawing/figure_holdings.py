@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 
 from sim.schedule import NOTHING
-from ui.drawing.figures import PALETTE, Look, Place, colour_of, fonts, words
-from ui.layout.palette import ink_on
+from ui.drawing.figures import Place, fonts, words
+from ui.layout.palette import Look, ink_on
 from ui.player.payload import whole
 from ui.text import say
 
@@ -71,13 +71,13 @@ def holdings(axes: "Axes", film: "Film", t: float, look: Look, since: float | No
     names = words(axes, 3)
     inks = {
         ink: {"color": ink, "ha": "center", "va": "center", "fontsize": 6.5}
-        for ink in (look.ink, *map(ink_on, PALETTE))
+        for ink in (look.ink, *map(ink_on, look.blocks))
     }
     for rank, slot in film.changed(since, t, rows, columns):
         number, share = int(held.block[rank, slot]), float(held.count[rank, slot]) / complete
         bars += _filled((slot, rank + 0.92, 0.94, -0.92), number, share, look)
         if number != NOTHING and len(film.name(number)) <= room:
-            style = inks[ink_on(colour_of(number)) if share > 0.6 else look.ink]
+            style = inks[ink_on(look.block(number)) if share > 0.6 else look.ink]
             names.add(slot + 0.47, rank + 0.46, film.name(number), style)
     _bars(axes, bars, 1)
 
@@ -130,7 +130,7 @@ def _filled(area: tuple[float, float, float, float], block: int, share: float, l
     if block == NOTHING:
         return [(*area, look.paper, False)]
     x, low, width, height = area
-    colour = colour_of(block)
+    colour = look.block(block)
     return [(*area, _faint(colour, look.paper), False), (x, low, width, height * min(1.0, share), colour, True)]
 
 

@@ -19,10 +19,10 @@ from ui.drawing.figure_holdings import (
     strip_places,
     strips,
 )
-from ui.drawing.figures import SENTENCE, SHADES, Look, PagePart, Room, fonts, left, right, rounded, sheet, words
+from ui.drawing.figures import SENTENCE, PagePart, Room, fonts, left, right, rounded, sheet, words
 from ui.drawing.lettering import Style
 from ui.layout.lines import SIZES, along
-from ui.layout.palette import IDLE, SIGN
+from ui.layout.palette import IDLE, SIGN, Look
 from ui.text import say
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
     loads = film.loads(t, here)
     busy = loads > IDLE
     full = [line for line, full in zip(here.lines, busy, strict=True) if full]
-    shades = SHADES(np.minimum(1, loads[busy]))
+    reds = film.waited_for(t, here)
+    shades = [look.line(load, red=bool(red)) for load, red in zip(loads[busy], reds[busy], strict=True)]
     axes.add_collection(LineCollection(full, colors=shades, linewidths=2.4, capstyle="round"), autolim=False)
     _devices(axes, film, here, look)
     _marks(axes, film, here, t, look)
@@ -113,7 +114,7 @@ def _devices(axes: "Axes", film: "Film", here: "Ground", look: Look) -> None:
         zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True)
     ):
         width, height = here.bars.get(i, SIZES[kind][0]), SIZES[kind][1]
-        paint.append((look.paper, 1.1) if rank >= 0 else (look.panel, 0.4))
+        paint.append((look.surface, 0.8 if rank >= 0 else 0.5))
         frames.append(_frame(x - width / 2, y - height / 2, width, height, 0.1))
         if len(here.kinds) > MOST_NAMED:
             continue

@@ -1,13 +1,11 @@
 """What figures of print quality are made of: sheets and their places, the sentence, the clock, blocks."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.collections import PathCollection
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.patches import FancyBboxPatch
@@ -15,15 +13,13 @@ from matplotlib.path import Path
 
 from sim.units import fmt_size, fmt_time
 from ui.drawing.lettering import Lettering, Style, across
-from ui.layout.palette import BLOCKS, LOAD, MANY, ink_on
+from ui.layout.palette import MANY, Look, ink_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ui.drawing.frames import Block, Film
 
-PALETTE = BLOCKS
-SHADES = LinearSegmentedColormap.from_list("load", LOAD)
 SIDE, LEAST_SIDE, NAMED_SIDE = 0.38, 0.1, 0.24
 """Device widths across the largest block, across the smallest at least, and from which on one has its name."""
 OVER = 1.1
@@ -48,18 +44,6 @@ def fonts(language: str) -> list[str]:
     """Font families that are here and have the language's characters, matplotlib's own last."""
     here = {entry.name for entry in fontManager.ttflist}
     return [*(name for name in CHINESE if language == "zh" and name in here), "DejaVu Sans"]
-
-
-@dataclass(frozen=True)
-class Look:
-    """Ink and paper."""
-
-    ink: str = "#31333f"
-    paper: str = "#ffffff"
-    panel: str = "#f4f5f7"
-
-
-LIGHT, DARK = Look(), Look("#fafafa", "#0e1117", "#1c1e27")
 
 
 class PagePart(NamedTuple):
@@ -172,11 +156,6 @@ def passing(figure: Figure, film: "Film", blocks: Sequence["Block"], t: float, l
     paint_blocks(figure.axes[0], blocks, look)
 
 
-def colour_of(block: int) -> str:
-    """The colour of a block."""
-    return PALETTE[block % len(PALETTE)]
-
-
 def rounded(x: float, y: float, width: float, height: float, radius: float) -> Path:
     """The outline of a rectangle with round corners."""
     outline = _outline(width, height, radius)
@@ -217,7 +196,7 @@ def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
             [b.x for b in blocks],
             [b.y for b in blocks],
             s=[max(1.0, 4 * b.side**2) for b in blocks],
-            c=[colour_of(b.number) for b in blocks],
+            c=[look.block(b.number) for b in blocks],
             zorder=6,
         )
         return
@@ -225,15 +204,15 @@ def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
     frames = [
         rounded(b.x - side / 2, b.y - side / 2, side, side, side / 5) for b, side in zip(blocks, sides, strict=True)
     ]
-    fills = [colour_of(b.number) for b in blocks]
-    style: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": 0.8, "zorder": 6}
+    fills = [look.block(b.number) for b in blocks]
+    style: dict[str, Any] = {"facecolors": fills, "edgecolors": look.surface, "linewidths": 1.0, "zorder": 6}
     axes.add_collection(PathCollection(frames, **style), autolim=False)
     labels = words(axes, 7)
     room = Room(axes)
     for b, side in zip(blocks, sides, strict=True):
         if side < NAMED_SIDE:
             continue
-        style = {"color": ink_on(colour_of(b.number)), "ha": "center", "va": "center", "weight": "bold"}
+        style = {"color": ink_on(look.block(b.number)), "ha": "center", "va": "center", "weight": "bold"}
         style["fontsize"] = 7 if len(b.label) < 3 else 5
         if room.holds(b.label, style, side):
             labels.add(b.x, b.y, b.label, style)

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from sim.base.ragged import ranges
 from sim.schedule import NOTHING
 from sim.trace import Trace
-from sim.trace.link_load import Spell, capacity, spells
+from sim.trace.link_load import Spell, capacity, spells, utilisation
 from ui.drawing.geometry import Ground, machine, shape
 from ui.layout.captions import block_name, closing, opening, step_captions
 from ui.layout.lines import along
+from ui.layout.palette import waited_for
 from ui.layout.provenance import at_first, followed, unfollowed
 from ui.layout.stall import sentence
 from ui.player.payload import has_rows, place_devices, place_names, tick
@@ -163,6 +164,27 @@ class Film:
                 room[lines] = np.where(np.isnan(room[lines]), narrow, room[lines])
         shares: Floats = np.divide(rates, room, out=np.zeros_like(rates), where=room > 0)
         return shares
+
+    @cached_property
+    def _busy(self) -> Floats:
+        """How busy links are over the run."""
+        return utilisation(self.trace, np.array([self.trace.began, max(self.trace.ended, self.trace.began)]))[:, 0]
+
+    def waited_for(self, t: float, ground: Ground) -> NDArray[np.bool_]:
+        """Which lines are red: full links that others wait for, or lines with such a link behind them.
+
+        None are where that is so for all lines in use.
+        """
+        if ground.link(0) == 0:
+            return waited_for(self.loads(t, ground), self._busy)
+        links = waited_for(self.loads(t, self.machine), self._busy)
+        red, used = np.zeros((2, len(ground.lines)), bool)
+        for i in self._shown(t):
+            if self.trace.start[i] <= t < self.trace.arrived[i]:
+                lines = list(ground.crossed(i))
+                used[lines] = True
+                red[lines] |= bool(links[self.trace.route_of(i)].any())
+        return red if red.sum() < used.sum() else np.zeros_like(red)
 
     @cached_property
     def spells(self) -> list[Spell]:

@@ -7,7 +7,7 @@ from sim.trace import Trace
 from ui.drawing.frames import Film
 from ui.drawing.geometry import Ground
 from ui.layout.lines import SIZES, Floats
-from ui.layout.palette import BLOCKS, IDLE, LOAD
+from ui.layout.palette import DARK, IDLE, LIGHT, Look
 
 WIDTH, HEIGHT = 320, 180
 HALF = 0.42
@@ -16,11 +16,17 @@ MARGIN, TALL = 0.25, 0.5
 """Around devices, and half of the highest one, in device widths."""
 SIDE = 0.34
 MOST_LINES, MOST_BLOCKS = 600, 300
-STYLE = (
-    "<style>.d{fill:#fff;stroke:#31333f}.s{fill:#eceef2;stroke:#31333f}.l{stroke:#31333f;opacity:.2}.b{stroke:#31333f}"
-    "@media(prefers-color-scheme:dark){.d{fill:#0e1117;stroke:#fafafa}.s{fill:#262730;stroke:#fafafa}"
-    ".l{stroke:#fafafa;opacity:.25}.b{stroke:#fafafa}}</style>"
-)
+
+
+def _classes(look: Look) -> str:
+    """Fills and strokes of a theme."""
+    blocks = "".join(f".b{k}{{fill:{colour};stroke:{look.surface}}}" for k, colour in enumerate(look.blocks))
+    loads = "".join(f".l{k}{{stroke:{colour}}}" for k, colour in [*enumerate(look.load), ("r", look.red)])
+    plain = f".d{{fill:{look.surface};stroke:{look.quiet}}}.s{{fill:{look.panel};stroke:{look.quiet}}}"
+    return f"{plain}.l{{stroke:{look.load[0]}}}{loads}{blocks}"
+
+
+STYLE = f"<style>{_classes(LIGHT)}@media(prefers-color-scheme:dark){{{_classes(DARK)}}}</style>"
 
 
 def of_run(trace: Trace, view: str, words: str = "") -> str:
@@ -55,9 +61,10 @@ def svg(film: Film, ground: Ground, t: float, words: str) -> str:
 def _lines(film: Film, ground: Ground, t: float, room: float) -> Iterator[str]:
     if len(ground.lines) > MOST_LINES:
         return
-    for line, load in zip(ground.lines, film.loads(t, ground), strict=True):
-        colour = LOAD[min(len(LOAD) - 1, int(min(1.0, load) * (len(LOAD) - 1) + 0.5))]
-        look = f'stroke="{colour}" stroke-width="{3 * room:.3f}"' if load > IDLE else 'class="l"'
+    reds = film.waited_for(t, ground)
+    for line, load, red in zip(ground.lines, film.loads(t, ground), reds, strict=True):
+        level = "r" if red else min(len(LIGHT.load) - 1, int(load * len(LIGHT.load)))
+        look = f'class="l{level}" stroke-width="{3 * room:.3f}"' if load > IDLE else 'class="l"'
         yield f'<path {look} d="M{_points(line)}"/>'
 
 
@@ -79,6 +86,6 @@ def _blocks(film: Film, ground: Ground, t: float) -> Iterator[str]:
     for block in film.blocks(t, ground)[:MOST_BLOCKS]:
         side = max(0.16, SIDE * block.side)
         yield (
-            f'<rect class="b" fill="{BLOCKS[block.number % len(BLOCKS)]}" x="{block.x - side / 2:.2f}"'
+            f'<rect class="b{block.number % len(LIGHT.blocks)}" x="{block.x - side / 2:.2f}"'
             f' y="{block.y - side / 2:.2f}" width="{side:.2f}" height="{side:.2f}" rx=".06"/>'
         )

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ui.drawing.figures import Look, PagePart
+    from ui.drawing.figures import PagePart
     from ui.drawing.frames import Film
+    from ui.layout.palette import Look
 
 DRAWINGS = frozenset(path.stem for path in Path(__file__).parent.glob("*.py")) - {"__init__"}
 """The views that can be drawn; how is loaded when one is, as it takes a while."""

@@ -3,8 +3,9 @@
 from matplotlib.figure import Figure
 
 from ui.drawing.figure_stage import stage, standing
-from ui.drawing.figures import Look, passing
+from ui.drawing.figures import passing
 from ui.drawing.frames import Film
+from ui.layout.palette import Look
 
 
 def page(film: Film, width: float, look: Look) -> Figure:

@@ -3,8 +3,9 @@
 from matplotlib.figure import Figure
 
 from ui.drawing.figure_holdings import columns_of, head_of_holdings, holdings, landed, rows_of
-from ui.drawing.figures import SENTENCE, Look, PagePart, left, passing, sheet, tell_time
+from ui.drawing.figures import SENTENCE, PagePart, left, passing, sheet, tell_time
 from ui.drawing.frames import Film
+from ui.layout.palette import Look
 
 
 def page(film: Film, width: float, look: Look) -> Figure:

@@ -5,8 +5,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from sim.units import fmt_time
-from ui.drawing.figures import MOST_MESSAGES, SENTENCE, Look, PagePart, colour_of, left, sheet, tell_time
+from ui.drawing.figures import MOST_MESSAGES, SENTENCE, PagePart, left, sheet, tell_time
 from ui.drawing.frames import Film, Indices
+from ui.layout.palette import Look
 from ui.text import say
 
 
@@ -36,7 +37,7 @@ def _draw(figure: Figure, film: Film, t: float, look: Look, since: float | None)
     numbers = (
         film.contents.block[np.minimum(first, len(film.contents.block) - 1)] if len(film.contents.block) else first
     )
-    colours = [colour_of(int(number)) for number in numbers]
+    colours = [look.block(int(number)) for number in numbers]
     widths = max(0.4, min(1.8, 60 / max(1, trace.schedule.n)))
     axes.add_collection(LineCollection(ends, colors=colours, linewidths=widths), autolim=False)
     axes.plot(

@@ -176,10 +176,10 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
 @export("film.svg", "an animated image (SVG)", "image/svg+xml", drawn=True, filmed=True)
 def moving_svg(trace: Trace, shot: Shot) -> bytes:
     """The run, or a part of it, on the true clock, as shapes and text; then its end for a second, and again."""
-    from ui.drawing.figures import DARK, LIGHT
     from ui.drawing.frames import Film
     from ui.export.moving_drawing import MovingDrawing
     from ui.export.moving_drawing import svg as moving
+    from ui.layout.palette import DARK, LIGHT
 
     look = DARK if shot.dark else LIGHT
     times = [float(t) for t in _times(trace, shot)]
@@ -249,8 +249,8 @@ def _escaped(text: str) -> str:
 
 
 def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
-    from ui.drawing.figures import DARK, LIGHT
     from ui.drawing.frames import Film
+    from ui.layout.palette import DARK, LIGHT
 
     whole = shot.view == "time" and shot.at is None
     t = trace.ended if whole else trace.began + trace.time / 2 if shot.at is None else trace.began + shot.at
@@ -277,9 +277,9 @@ def _times(trace: Trace, shot: Shot) -> NDArray[np.float64]:
 
 
 def _reel(trace: Trace, shot: Shot) -> "Reel":
-    from ui.drawing.figures import DARK, LIGHT
     from ui.drawing.frames import Film
     from ui.export.reel import Reel
+    from ui.layout.palette import DARK, LIGHT
 
     return Reel(Film(trace, shot.language), shot.view, shot.width / 100, DARK if shot.dark else LIGHT)
 

@@ -10,9 +10,9 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from sim.errors import InputError
-from ui.drawing.figures import Look
 from ui.drawing.frames import Film
 from ui.drawings import drawing, settle
+from ui.layout.palette import Look
 
 LARGEST = 64_000_000
 """Characters that browsers open."""

@@ -8,9 +8,10 @@ from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.typing import NDArray
 
-from ui.drawing.figures import Look, Place
+from ui.drawing.figures import Place
 from ui.drawing.frames import Film
 from ui.drawings import drawing
+from ui.layout.palette import Look
 
 Pixels = NDArray[np.uint8]
 """`[row, column, rgba]`, of which all are opaque."""

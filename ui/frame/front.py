@@ -10,6 +10,7 @@ from ui import address
 from ui.frame import dropped
 from ui.navigation import first, forget, leave
 from ui.pages import PAGES
+from ui.share import saving
 from ui.state import become, callback, put, state, value
 from ui.text import language_names, plain, retold, say, spoken, tell
 from ui.visit import VisitState
@@ -79,6 +80,10 @@ svg.marks :is([class*="role-axis"], [class*="role-legend"]) text { fill: light-d
 .st-key-answer [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
 .st-key-answer p { opacity: 0.75; }
 @media (max-width: 640px) { .st-key-answer h2 { font-size: 1.25rem; } }
+.st-key-making:not(:empty) {
+  position: fixed; right: 1rem; bottom: 1rem; z-index: 1000000; width: min(24rem, 100vw - 2rem);
+  padding: 0.75rem 1rem; border-radius: 0.5rem; background: Canvas; box-shadow: 0 2px 16px #0005;
+}
 .st-key-diagnosis p { font-size: 0.9rem; }
 .st-key-diagnosis [data-testid="stVerticalBlock"] { gap: 0.15rem; }
 @media (min-width: 641px) { .st-key-diagnosis { min-height: 7.4rem; } }
@@ -135,6 +140,8 @@ def _draw() -> None:
             raise
         logging.getLogger(__name__).exception("page %s", name)
         st.error(plain(retold(fault)), icon=":material/error:")
+    if not st.context.is_embedded:
+        saving.deliver()
 
 
 def _choose(name: str) -> None:

@@ -1,6 +1,7 @@
 """The one palette, read from where the browser reads it."""
 
 import json
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -9,17 +10,63 @@ from numpy.typing import NDArray
 
 _FILE = Path(__file__).parents[2] / "assets" / "paint" / "palette.json"
 _PALETTE = json.loads(_FILE.read_text(encoding="utf-8"))
-BLOCKS: tuple[str, ...] = tuple(_PALETTE["blocks"])
-"""Okabe and Ito's colours, which people who see colours differently can tell apart; numbers say the same."""
-LOAD: tuple[str, ...] = tuple(_PALETTE["load"])
-"""A link that carries next to nothing, half of what it can, and all: over plum, which stays apart from all blocks."""
 IDLE: float = _PALETTE["idle"]
 """Up to this share of what it can carry a link counts as idle."""
+FULL: float = _PALETTE["full"]
+"""From this share on a link counts as full."""
+ALIKE = 0.95
+"""From this share of the busiest link's load on another link is as busy."""
 MANY: int = _PALETTE["many"]
 """More blocks in flight are dots."""
 SIGN: float = _PALETTE["sign"]
 """How far along a line the sign of its fault stands, as a share."""
-INKS = ("#111111", "#ffffff")
+INKS: tuple[str, ...] = tuple(_PALETTE["inks"])
+"""Inks of numbers on blocks."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colours of one theme, `#rrggbb`: ink for words, paper, surfaces of devices, panels around them.
+
+    `load` are greys from a link that carries next to nothing to a full one; `red` is for a full link that the rest
+    waits for. `blocks` have eight hues without red, which differ for every kind of eyes; numbers say the same.
+    """
+
+    ink: str
+    quiet: str
+    paper: str
+    surface: str
+    panel: str
+    load: tuple[str, ...]
+    red: str
+    blocks: tuple[str, ...]
+
+    def block(self, number: int) -> str:
+        """The colour of a block."""
+        return self.blocks[number % len(self.blocks)]
+
+    def line(self, share: float, *, red: bool = False) -> str:
+        """The colour of a link that carries a share of what it can."""
+        return self.red if red else self.load[min(len(self.load) - 1, int(share * len(self.load)))]
+
+
+def _look(name: str) -> Look:
+    own = _PALETTE[name]
+    return Look(**{key: tuple(value) if isinstance(value, list) else value for key, value in own.items()})
+
+
+LIGHT, DARK = _look("light"), _look("dark")
+BLOCKS = LIGHT.blocks
+
+
+def waited_for(shares: NDArray[np.float64], busy: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which links others wait for: those that are full and as busy over the run as any in use.
+
+    None where all in use are alike. `shares` are of an instant, `busy` of the whole run.
+    """
+    used = shares > IDLE
+    busiest = (shares >= FULL) & (busy >= ALIKE * busy[used].max(initial=0.0))
+    return busiest if (used & ~busiest).any() else np.zeros_like(busiest)
 
 
 def luminance(colour: str) -> float:

@@ -11,10 +11,9 @@ from ops.training.step import TrainingStep
 from sim.trace import Trace
 from sim.units import TimeScale
 from ui.charts import training
-from ui.drawing.figures import LIGHT
 from ui.drawing.frames import Film
 from ui.drawings import still
-from ui.layout.palette import BLOCKS
+from ui.layout.palette import BLOCKS, LIGHT
 from ui.notebook.stills import image
 from ui.player.views import FIRST
 from ui.text import ENGLISH

@@ -156,9 +156,9 @@ class RunWidget(Shown):
         return view
 
     def _pictures(self) -> list[str]:
-        from ui.drawing.figures import LIGHT
         from ui.drawings import DRAWINGS
         from ui.drawings import still as drawn
+        from ui.layout.palette import LIGHT
 
         view = self.view if self.view in DRAWINGS else FIRST
         instants = [trace.began + min(self.time, trace.time) for trace in self.traces]

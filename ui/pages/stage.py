@@ -28,7 +28,7 @@ from ui.plan.picture import STALLED, Picture
 from ui.player import component
 from ui.player.offers import offers
 from ui.player.views import VIEWS
-from ui.share import offer, take_away
+from ui.share import offer, saving, take_away
 from ui.simulate import ahead, past, story
 from ui.simulate.load import load_of
 from ui.simulate.machines import format_of, machine_of
@@ -70,6 +70,8 @@ def stage() -> None:
     with heading:
         _heading(plan, runs[0][1])
         questions.answer(runs)
+    if address.length_of(plan) > LONGEST:
+        _offer_file(plan)
     above = st.container(key="diagnosis") if plan.capture else None
     _stage(plan, runs)
     if above is not None:
@@ -196,18 +198,9 @@ def _offer_file(plan: Plan) -> None:
     """What no link can carry a file does, to be dropped on any page."""
     with st.container(horizontal=True, vertical_alignment="center", key="long_plan"):
         st.caption(_say("page.link.long", most=f"{LONGEST:,}"), width="content")
-        st.download_button(
-            _say("page.link.file"),
-            data=partial(_as_file, plan, _place()),
-            file_name=f"{picture.file_name(plan)}.yaml",
-            mime=EXPORTS["yaml"].media,
-            icon=":material/download:",
-            key="plan_file",
-        )
-
-
-def _as_file(plan: Plan, place: Mapping[str, str]) -> bytes:
-    return to_yaml(plan, place).encode()
+        name, icon = f"{picture.file_name(plan)}.yaml", ":material/download:"
+        make = lambda: to_yaml(plan, _place())  # noqa: E731
+        saving.button(_say("page.link.file"), name, EXPORTS["yaml"].media, make, key="plan_file", icon=icon)
 
 
 def _place() -> dict[str, str]:
@@ -262,8 +255,6 @@ def _stage(plan: Plan, runs: list[compare.Run]) -> None:
     change(SimulateState, is_brushed=False)
     if story.ended() or is_brushed:
         st.rerun()
-    if address.length_of(plan) > LONGEST and not st.context.is_embedded:
-        _offer_file(plan)
     usual = explaining(plan, (picture.shaped for _, picture, _ in runs))
     now = state(SimulateState)
     if now.start.view not in VIEWS:
@@ -359,7 +350,7 @@ def _machine_panel(topology: Topology, plan: Plan | None = None) -> None:
             st.markdown("\n".join(f"- {plain(line)}" for line in read(reading.differences, plan)))
         if plan is not None and not plan.is_kept:
             text = partial(write_topology, topology, "ringside_yaml")
-            st.download_button(_say("page.machine.yaml"), data=text, file_name="machine.yaml", key="machine_yaml")
+            saving.button(_say("page.machine.yaml"), "machine.yaml", "text/yaml", text, key="machine_yaml")
         if topology.assumed:
             st.markdown(f"**{_say('page.assumed', count=len(topology.assumed))}**")
             st.markdown("\n".join(f"- {plain(line)}" for line in topology.assumed))

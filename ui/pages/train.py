@@ -1,6 +1,8 @@
 """The Train page: a workload on a machine, its timeline, its memory and its figures."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -22,6 +24,7 @@ from ui.controls import sidebar
 from ui.controls.parameter import field, fresh, refuse, usual
 from ui.files import step_page
 from ui.pages import page
+from ui.share import saving
 from ui.simulate.machines import machine_of
 from ui.state import become, change, state
 from ui.text import plain, retold, spoken, tell
@@ -291,16 +294,14 @@ def _downloads(step: TrainingStep, plan: WorkloadPlan | None = None) -> None:
         return step_page.page(step, language)
 
     with st.container(horizontal=True):
-        st.download_button(
-            tell("train.download.page"), offline, f"{step.workload}.html", "text/html",
-            help=tell("train.download.page.help"), on_click="ignore",
-        )  # fmt: skip
-        for label, make in (("train.download.json", everything), ("train.download.perfetto", step.to_perfetto)):
-            name = f"{step.workload}-{label.rpartition('.')[2]}.json"
-            st.download_button(tell(label), make, name, "application/json", on_click="ignore")
-        if plan is None:
-            return
-        st.download_button(
-            tell("train.download.plan"), to_yaml(plan), f"{step.workload}.yaml", "text/yaml",
-            help=tell("train.download.plan.help"), on_click="ignore",
-        )  # fmt: skip
+        files: list[tuple[str, str, str, Callable[[], str | bytes]]] = [
+            ("page", ".html", "text/html", offline),
+            ("json", "-json.json", "application/json", everything),
+            ("perfetto", "-perfetto.json", "application/json", step.to_perfetto),
+        ]
+        if plan is not None:
+            files.append(("plan", ".yaml", "text/yaml", partial(to_yaml, plan)))
+        for form, ending, media, make in files:
+            key, words = f"train_save_{form}", f"train.download.{form}"
+            help_ = tell(f"{words}.help") if form in ("page", "plan") else None
+            saving.button(tell(words), f"{step.workload}{ending}", media, make, key=key, help=help_)

@@ -1,19 +1,13 @@
-"""A film of a part of a run, as a person wants it: how long, how wide, on which paper; made with a bar."""
+"""A film of a part of a run, as a person wants it: how long, how wide, on which paper."""
 
 from dataclasses import replace
 
 import streamlit as st
 
-from ops.plan import Plan
 from sim.base.numbers import real
-from sim.errors import InputError, StalledError
 from sim.units import fmt_time
-from ui.export.exports import EXPORTS, Shot
-from ui.simulate.state import SimulateState
-from ui.state import callback, change, state
-from ui.text import plain, retold, tell
-from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.export.exports import Shot
+from ui.text import tell
 
 WIDTHS = (640, 960, 1280, 1920)
 USUAL = 10.0
@@ -51,25 +45,3 @@ def choose(shot: Shot, length: float, brush: str = "") -> Shot:
     st.caption(tell("page.film.tempo", begin=fmt_time(part[0]), end=fmt_time(part[1]),
                     tempo=fmt_time((part[1] - part[0]) / seconds)))  # fmt: skip
     return replace(shot, begin=part[0], end=part[1], seconds=seconds, width=width, dark=theme == "dark")
-
-
-def make(plan: Plan, kind: str, shot: Shot, name: str) -> None:
-    """A button that makes the film, a bar while it is made, and a button that saves it."""
-    chosen = plan, kind, shot
-
-    @callback
-    def begun() -> None:
-        change(SimulateState, film=chosen)
-
-    st.button(tell("page.export.make"), on_click=begun, key="film_make")
-    if state(SimulateState).film != chosen:
-        return
-    try:
-        data = ask(tasks.export, plan, kind, shot)
-    except (InputError, StalledError) as error:
-        st.error(plain(retold(error)), icon=":material/error:")
-        return
-    st.download_button(
-        tell("page.film.save", size=f"{len(data) / 1e6:.1f}"), data, name, EXPORTS[kind].media, on_click="ignore",
-        type="primary", key="film_save",
-    )  # fmt: skip

@@ -12,10 +12,10 @@ from ui.drawings import DRAWINGS
 from ui.export.exports import EXPORTS, Shot
 from ui.plan import picture
 from ui.player.views import FIRST, VIEWS, label_of
-from ui.share import film
+from ui.share import film, saving
 from ui.text import spoken, tell
 from ui.workers import tasks
-from ui.workers.asking import ask_apart, visitor
+from ui.workers.asking import ask
 
 LONGEST = 80
 """Characters of a stretch of time."""
@@ -43,17 +43,10 @@ def draw(plan: Plan, length: float, still: Any, shown: str) -> None:
             if shown not in DRAWINGS:
                 st.caption(tell("page.export.undrawn", view=label_of(shown, spoken())))
         shot = Shot(view=view, at=getattr(still, "t", None) if kind in STILLS else None, language=spoken())
-        name = f"{picture.file_name(plan)}.{kind}"
         if EXPORTS[kind].filmed:
-            film.make(plan, kind, film.choose(shot, length, _brush(still)), name)
-            return
-        st.download_button(
-            tell("page.export.make"),
-            data=partial(ask_apart, visitor(), tasks.export, plan, kind, shot),
-            file_name=name,
-            mime=EXPORTS[kind].media,
-            key="take_away",
-        )
+            shot = film.choose(shot, length, _brush(still))
+        name, make = f"{picture.file_name(plan)}.{kind}", partial(ask, tasks.export, plan, kind, shot)
+        saving.button(tell("page.export.make"), name, EXPORTS[kind].media, make, key="take_away")
 
 
 def _brush(still: Any) -> str:

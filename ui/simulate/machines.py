@@ -46,6 +46,7 @@ def machine_of(plan: Plan) -> Topology:
         network=plan.network,
         placement=plan.placement,
         edits=plan.edits,
+        calibration=plan.calibration,
         schedule=plan.schedule if plan.is_kept else "",
         capture_name=plan.capture_name,
     )
@@ -73,7 +74,7 @@ def _is_told(words: Plan) -> bool:
 
 def plain_machine(plan: Plan) -> Plan:
     """The plan on its machine as that came, with the network it has of its own."""
-    return replace(plan, network="", placement="", edits="")
+    return replace(plan, network="", placement="", edits="", calibration="")
 
 
 def is_on(plan: Plan, plain: Topology) -> bool:

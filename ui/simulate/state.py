@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ops.plan import Plan
 from ui.plan.beginning import FROM_THE_START, Beginning
@@ -20,7 +19,7 @@ class SimulateState(PageState):
     `good` is the last plan that ran; a form that `is_broken` says something else. `past` and `future` are plans to
     undo and redo. `problem` was wrong with a link in whose place the plan `instead` is shown. The player begins at
     `start`, again whenever `number` is another one, and was left at `stood` (s, view). `forked` are the faults that a
-    hand asked for, `film` what a film is made of, and sliders in `rested` have just come to rest.
+    hand asked for, and sliders in `rested` have just come to rest.
     """
 
     plan: Plan = field(default_factory=Plan)
@@ -42,7 +41,6 @@ class SimulateState(PageState):
     drawings: int = 0
     is_brief: bool = False
     rested: frozenset[str] = frozenset()
-    film: Any = None
     question: str = ""
     story: StoryState = field(default_factory=StoryState)
 

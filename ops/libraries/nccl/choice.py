@@ -1,24 +1,23 @@
 """What NCCL would run here, and that as a work to carry out: schedule, costs of the protocol, orders of the ranks."""
 
 import math
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
-from ops.libraries.nccl.constants import ABLE, ALGORITHMS, NVLS_DEPTH, PROTOCOLS, RCCL_LL, Protocol
-from ops.libraries.nccl.layers import Pace, family_of
+from ops.libraries.nccl.constants import ABLE, NVLS_DEPTH, PROTOCOLS, RCCL_LL, Protocol
+from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.numbers import of_machine
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.protocol_cost import costs, running_channels
-from ops.libraries.nccl.releases import NEWEST, RELEASES, release_of
 from ops.libraries.nccl.topology_search import Seen, look, rooted_orders
 from ops.libraries.nccl.tuner import Candidate, candidates, nvls_chunk, nvls_ways
+from ops.libraries.nccl.variables import FREE, Variables
 from ops.registry import ALGORITHMS as REGISTERED
 from ops.run.budget import expect_algorithm, expect_pairs
 from sim.errors import InputError, Message
-from sim.parameters import Choice, bind
 from sim.schedule import Schedule
 from sim.topology import Topology
 from sim.units import KiB
@@ -51,34 +50,6 @@ RUNS = {
 """The registered algorithm that carries each of NCCL's out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NcclOptions:
-    """What NCCL_ALGO and NCCL_PROTO force, where empty leaves the tuner its choice, and whose tables it has."""
-
-    algorithm: Annotated[str, Choice(("", *ALGORITHMS))] = ""
-    protocol: Annotated[str, Choice(("", *PROTOCOLS))] = ""
-    nccl: Annotated[str, Choice(tuple(RELEASES))] = NEWEST
-
-
-FREE = NcclOptions()
-
-
-def as_nccl_writes(word: str) -> str:
-    """An algorithm or a protocol in NCCL's own spelling, a version as the release that has its tables.
-
-    >>> as_nccl_writes("tree"), as_nccl_writes("simple"), as_nccl_writes("bogus"), as_nccl_writes("2.21.5")
-    ('Tree', 'Simple', 'bogus', '2.18')
-    """
-    if re.fullmatch(r"v?2\.\d{1,3}(\.\d{1,3})?([+-].{0,40})?", word):
-        return release_of(word)
-    return next((name for name in (*ALGORITHMS, *PROTOCOLS) if name.casefold() == word.casefold()), word)
-
-
-def nccl_options(settings: Mapping[str, str], owner: str, start: NcclOptions = FREE) -> NcclOptions:
-    """Options from words in any spelling, beside what `start` has. Raises InputError for what NCCL cannot be told."""
-    return replace(start, **bind(NcclOptions, {key: as_nccl_writes(word) for key, word in settings.items()}, owner))
-
-
 @dataclass(frozen=True)
 class NcclChoice:
     """Everything NCCL could run, fastest first by its own reckoning, and what it saw of the machine."""
@@ -94,23 +65,25 @@ class NcclChoice:
         return self.candidates[0]
 
 
-def choose(topology: Topology, collective: str, size: int, n: int = 0, *, options: NcclOptions = FREE) -> NcclChoice:
+def choose(topology: Topology, collective: str, size: int, n: int = 0, *, options: Variables = FREE) -> NcclChoice:
     """NCCL's choice for so many bytes on the first n ranks, all where n is 0.
 
     Raises InputError for a collective NCCL has not, or where the options leave nothing.
     """
     expect_pairs(Message("nccl.search", topology=topology.name), n or topology.n)
-    seen = _of_release(look(topology, n or topology.n), options.nccl)
+    seen = _with_variables(look(topology, n or topology.n, options.of_search), options)
     if collective in POINT_TO_POINT:
         usual: Protocol = "LL" if size / seen.situation.n <= 16 * KiB else "Simple"
-        protocol = next((p for p in PROTOCOLS if p == options.protocol), usual)
+        allowed = [p for p in PROTOCOLS if p in options.protocols(collective)]
+        protocol = usual if usual in allowed else allowed[0]
         return NcclChoice(collective, size, (Candidate("SendRecv", protocol, 0.0, math.inf, 0.0),), seen)
     if collective not in ABLE:
         raise InputError("nccl.unknown", collective=collective, choices=(*ABLE, *POINT_TO_POINT))
     able = [c for c in candidates(collective, size, seen.situation) if _runs(collective, c, seen)]
     if seen.amd and size >= RCCL_LL * seen.situation.n and not options.protocol:
         able = [c for c in able if c.protocol != "LL"]
-    left = [c for c in able if options.algorithm in ("", c.algorithm) and options.protocol in ("", c.protocol)]
+    algorithms, protocols = options.algorithms(collective), options.protocols(collective)
+    left = [c for c in able if c.algorithm in algorithms and c.protocol in protocols]
     if not left:
         names = sorted({f"{c.algorithm}/{c.protocol}" for c in able})
         forced = "/".join(filter(None, (options.algorithm, options.protocol)))
@@ -118,11 +91,11 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
     return NcclChoice(collective, size, tuple(left), seen)
 
 
-def _of_release(seen: Seen, release: str) -> Seen:
-    """The same to another release of NCCL."""
-    if seen.situation.release == release:
+def _with_variables(seen: Seen, variables: Variables) -> Seen:
+    """The same with what the search does not depend on."""
+    if seen.situation.variables == variables:
         return seen
-    return replace(seen, situation=replace(seen.situation, release=release))
+    return replace(seen, situation=replace(seen.situation, variables=variables))
 
 
 def _runs(collective: str, candidate: Candidate, seen: Seen) -> bool:
@@ -154,9 +127,11 @@ def decision_of(
 
 
 def pace_of(topology: Topology) -> Pace:
-    """That of the machine's family, NCCL's own constants where it has none."""
-    family = family_of(topology)
-    return family.pace if family else Pace()
+    """That of the machine's family, NCCL's own constants where it has none, with what was measured on itself."""
+    family, own = family_of(topology), of_machine(topology)
+    if family:
+        return family.pace
+    return own.on(Pace()) if own else Pace()
 
 
 def work_of(

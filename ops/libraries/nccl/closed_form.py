@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ops.libraries.nccl.choice import NcclChoice, decision_of
-from ops.libraries.nccl.layers import Pace
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.protocol_cost import Way, hop
 from ops.libraries.nccl.tuner import steps
 from sim.topology import Topology

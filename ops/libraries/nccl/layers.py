@@ -7,13 +7,15 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ops.libraries.nccl.own.numbers import of_machine
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.topology_search import generation_of, is_amd
 from sim.topology import Topology
 from sim.units import GBps, MiB
@@ -35,57 +37,6 @@ LANES_OF = {20.0: ("Ampere", False), 20.6: ("Hopper", False), 40.1: ("Blackwell"
 
 BRIDGED = 4
 """NVLinks of a card with a bridge, at most: nobody measured such cards."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How machines keep NCCL's constants: what a generation of GPUs and a kind of network cost, layer upon layer."""
-
-    launch: float = 0.0
-    """Seconds before anything moves, beside the protocol's base latency; below zero where that is too long."""
-    ll128_start: float = 0.0
-    """Further seconds with LL128."""
-    simple_start: float = 0.0
-    """Further seconds with Simple."""
-    ll: float = 1.0
-    """Factor on every hop with LL."""
-    ll128: float = 1.0
-    """Factor on every hop with LL128."""
-    simple: float = 1.0
-    """Factor on every hop with Simple."""
-    nvls_hop: float = 1.0
-    """Factor on the way to an NVSwitch that adds, and back."""
-    net_hop: float = 0.0
-    """Seconds that a hop between nodes takes beyond NCCL's constant, whatever the protocol."""
-    net_ll128: float = 0.0
-    """Further seconds of a hop between nodes with LL128."""
-    net_simple: float = 0.0
-    """Further seconds of a hop between nodes with Simple."""
-    nvlink: float = 1.0
-    """Share of what links inside a node carry that rings and trees reach."""
-    net: float = 1.0
-    """Share of what NICs carry that is reached."""
-    net_slot: float = 0.0
-    """Share of a slot's copying that a hop between nodes waits for: a message leaves when its slot is full."""
-    nvls: float = 0.92
-    """Share of NVLinks that in-switch adding reaches with chunks that are long."""
-    nvls_gap: float = 0.0
-    """Bytes that a channel could have moved from one chunk to an adding switch to the next."""
-    peer: float = 0.0
-    """Seconds before sends to peers begin, beside all else."""
-    peer_share: float = 1.0
-    """Share of what rings reach that sends to many peers at once do."""
-    own: float = 1.0
-    """Factor on the time in which a rank's own block of an alltoall is copied."""
-    ends: float = 0.0
-    """Factor on `ENDS` with Simple: copying from buffer to buffer before the first step and after the last; 0 for no
-    such copying whatever the protocol."""
-    slot: float = 0.0
-    """Share of a half-full slot that every step with Simple waits for."""
-
-    def as_dict(self) -> dict[str, float]:
-        """By name."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -239,4 +190,5 @@ def family_of(topology: Topology) -> Family | None:
     """The layers of a machine put together; None for an abstract one."""
     parts = layers_of(topology)
     pace = Pace(**{key: value for layer in parts for key, value in layer.pace.items()})
-    return Family(", ".join(layer.name for layer in parts), pace, parts) if parts else None
+    own = of_machine(topology)
+    return Family(", ".join(layer.name for layer in parts), own.on(pace) if own else pace, parts) if parts else None

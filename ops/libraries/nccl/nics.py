@@ -3,6 +3,8 @@
 Rules are those of NCCL 2.30; what another release does otherwise is said where it is.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -301,14 +303,22 @@ class Ways:
         return np.where(far[:, None], stops, NONE).astype(np.int32)
 
 
-def nics_of(topology: Topology, nodes: Sequence[Sequence[int]], rules: NicRules = NVIDIA) -> Nics | None:
-    """The NICs of the nodes of a machine, whose ranks are given; None where a node has none that leads to a network."""
+def nics_of(
+    topology: Topology,
+    nodes: Sequence[Sequence[int]],
+    rules: NicRules = NVIDIA,
+    takes: Callable[[int, str], bool] = lambda number, name: True,
+) -> Nics | None:
+    """The NICs of the nodes of a machine, whose ranks are given; None where a node has none that leads to a network.
+
+    `takes` tells which of a host's NICs are used, by number and, where it has one of its own, by name.
+    """
     src, dst = topology.ends
     kinds = kinds_of(topology.devices)
     leads = np.zeros(len(topology.devices), np.bool_)
     outward = np.array([link.kind == "NET" for link in topology.links], np.bool_)
     leads[src[outward]] = leads[dst[outward]] = True
-    leads &= kinds == "NIC"
+    leads &= (kinds == "NIC") & _taken(topology, kinds, takes)
     at = topology.nodes
     gpus = [np.array([topology.ranks[r] for r in node], np.int32) for node in nodes]
     devices = [np.flatnonzero(leads & (at == at[node[0]])).astype(np.int32) for node in gpus]
@@ -322,6 +332,17 @@ def nics_of(topology: Topology, nodes: Sequence[Sequence[int]], rules: NicRules 
     for k, node in enumerate(nodes):
         node_of[list(node)], place_of[list(node)] = k, np.arange(len(node))
     return Nics(seen, tuple(devices), tuple(gpus), node_of, place_of)
+
+
+def _taken(topology: Topology, kinds: NDArray[np.str_], takes: Callable[[int, str], bool]) -> NDArray[np.bool_]:
+    """Which devices are NICs that are used."""
+    taken, counted = np.zeros(len(kinds), np.bool_), Counter[int]()
+    for i in np.flatnonzero(kinds == "NIC").tolist():
+        device = topology.devices[i]
+        plain = device.name.rpartition(".")[2]
+        taken[i] = takes(counted[device.host], "" if re.fullmatch(r"NIC\d+", plain) else plain)
+        counted[device.host] += 1
+    return taken
 
 
 def _seen(topology: Topology, gpus: Ints, nics: Ints, rules: NicRules) -> NodeNics:

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from ops.libraries.nccl.constants import BASE_LATENCY, PAYLOAD, PEER_RATE, PROTOCOLS, Kind, Protocol
-from ops.libraries.nccl.layers import Pace, family_of
+from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.protocol_cost import hop, slowed
 from ops.libraries.nccl.topology_search import is_amd
 from ops.run.work import Work

@@ -39,7 +39,7 @@ from ops.libraries.nccl.constants import (
     Kind,
     Protocol,
 )
-from ops.libraries.nccl.layers import Pace
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.topology_search import Seen
 from ops.libraries.nccl.tuner import Situation, nvls_chunk
 from sim.faults import Perturbation

@@ -8,9 +8,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ops.libraries.nccl.constants import GENERATIONS, MOST_CHANNELS, NET_SPEEDS, SPEEDS, Generation, Kind
-from ops.libraries.nccl.nics import NVIDIA, RCCL, Gate, NicRules, Nics, PathType, Ways, nics_of
+from ops.libraries.nccl.nics import RCCL, Gate, NicRules, Nics, PathType, Ways, nics_of
 from ops.libraries.nccl.rings import MOST_PATHS, closed_rings, open_paths
 from ops.libraries.nccl.tuner import Situation
+from ops.libraries.nccl.variables import FREE, Variables
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.topology.generations import REDUCING
@@ -62,12 +63,12 @@ class Seen:
     def doors(self, topology: Topology) -> list[dict[str, str | None]]:
         """By name the NIC by which every ring enters the first node, the one it leaves by, and who forwards to it."""
         ways, last = self.ways("Ring"), len(self.nodes[0]) - 1
+        if ways is None:
+            return []
 
         def name(device: int) -> str | None:
             return None if device < 0 else topology.devices[device].name
 
-        if ways is None:
-            return []
         return [
             {
                 "enters": name(ways.receives[k, order[0]]),
@@ -97,8 +98,11 @@ def _ways(nics: Nics, gates: tuple[Gate, ...], algorithm: str) -> Ways:
 
 
 @lru_cache(maxsize=16)
-def look(topology: Topology, n: int, rules: NicRules = NVIDIA) -> Seen:
-    """The situation of the first n ranks, with orders. Raises InputError for fewer than 2 ranks or unreachable ones."""
+def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
+    """The situation of the first n ranks, with orders, to an NCCL with these variables.
+
+    Raises InputError for fewer than 2 ranks or unreachable ones.
+    """
     if not 2 <= n <= topology.n:
         raise InputError("nccl.ranks", topology=topology.name, n=n, most=topology.n)
     nodes = _nodes(topology, n)
@@ -116,7 +120,8 @@ def look(topology: Topology, n: int, rules: NicRules = NVIDIA) -> Seen:
         heads, nvls = _heads(n, inside.bandwidth, generation)
         orders = tuple(tuple(nodes[0][i] for i in order) for order in inside.orders)
     else:
-        nics = nics_of(topology, nodes, RCCL if amd else rules)
+        rules = RCCL if amd else NicRules(variables.cross_nic, variables.uses_pxn)
+        nics = nics_of(topology, nodes, rules, variables.takes_nic)
         gates, own, nic, entering = _entrances(topology, nodes, nics)
         through_cpu = nics is None or nics.nodes[0].type_between > _farthest_ll128(generation)
         paths = open_paths(topology, first, gates, own, nic)
@@ -148,6 +153,8 @@ def look(topology: Topology, n: int, rules: NicRules = NVIDIA) -> Seen:
         bw_tree=tree,
         bw_net=net,
         bw_nvls=nvls if sharp else 0.0,
+        release=variables.nccl,
+        variables=variables,
     )
     return Seen(situation, orders, nodes, amd, gates, nics)
 

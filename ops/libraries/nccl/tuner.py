@@ -22,6 +22,7 @@ from ops.libraries.nccl.constants import (
     Protocol,
 )
 from ops.libraries.nccl.releases import NEWEST, RELEASES, Release
+from ops.libraries.nccl.variables import FREE, Variables
 from sim.errors import InputError
 
 
@@ -54,6 +55,8 @@ class Situation:
     """What a channel of the graph for NVLink SHARP carries; 0 where it shares what the rings have."""
     release: str = NEWEST
     """Whose tables NCCL reckons with, one of `RELEASES`."""
+    variables: Variables = FREE
+    """What a person set of NCCL."""
 
     @property
     def tables(self) -> Release:

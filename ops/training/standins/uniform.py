@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ops.libraries import CollectiveCall, Decision
+from ops.training.options import slowness
 from ops.training.step import AlikeRanks
-from ops.training.world import Stream, StreamedCall, World, WorldOptions, check_group, ranks_at_work, slowness
+from ops.training.world import Stream, StreamedCall, World, WorldOptions, check_group, ranks_at_work
 from sim.errors import InputError
 from sim.topology import Topology
 from sim.trace import Timing, Trace

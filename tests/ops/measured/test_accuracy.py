@@ -6,7 +6,8 @@ import math
 import pytest
 
 from cli import main
-from ops.libraries.nccl.layers import HALVES, NETWORK_UNTOLD, Pace, family_of
+from ops.libraries.nccl.layers import HALVES, NETWORK_UNTOLD, family_of
+from ops.libraries.nccl.own.pace import Pace
 from ops.measured.accuracy import OURS, Cell, published
 from ops.measured.calibration import cost
 from ops.measured.comparison import Compared, compare_table

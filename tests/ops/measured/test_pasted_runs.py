@@ -2,9 +2,10 @@
 
 import pytest
 
+from ops.libraries.nccl.variables import set_in
 from ops.measured.files import place, read_tables
 from ops.measured.machine import UntoldError, find_machine
-from ops.measured.run_words import settings_of, transport_of
+from ops.measured.run_words import transport_of
 
 HEAD = "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n# (B) (elements) (us) (GB/s)\n"
 BUSES = ("0f", "15", "50", "53", "8c", "91", "d6", "da")
@@ -137,7 +138,7 @@ def test_what_leaves_a_host_to_come_back_is_refused(text, transport):
     ],
 )
 def test_settings_are_what_is_set(text, told):
-    assert settings_of(text) == told
+    assert set_in(text) == told
 
 
 @pytest.mark.parametrize("tag", ["[0]", "[1,0]<stdout>:"])

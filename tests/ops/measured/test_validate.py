@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cli import main
-from ops.libraries.nccl.layers import Pace
-from ops.measured.calibration import GENERATION, NETWORK, PRIORS, Sample, cost, fit
+from ops.libraries.nccl.own.pace import Pace
+from ops.measured.calibration import GENERATION, NETWORK, Sample, cost, fit
 from ops.measured.comparison import Compared, compare_table, verdict, winners
 from ops.measured.files import place, read_file
 from ops.measured.layers import TableGroup, fit_layers
@@ -77,14 +77,14 @@ def test_medians_are_told_apart_by_size():
 @pytest.mark.slow
 def test_a_fit_finds_the_pace_that_made_the_times():
     """Times simulated with a known pace, given as if measured; but for three factors it is what is published."""
-    published = {factor: prior.value for factor, prior in PRIORS.items()}
+    published = {factor: prior.value for factor, prior in GENERATION.items()}
     machine, truth = build("dgx_a100"), Pace(**published | {"launch": 10e-6, "nvlink": 0.9, "simple": 1.5})
     rows = tuple(Measured("allreduce", 8, size, 1.0, line=1) for size in (KiB, 64 * KiB, 4 * MiB, 256 * MiB, 1 << 33))
     blank = Table("it", "nccl-tests", rows, 8)
     made = compare_table(machine, blank, pace=truth)[0]
     times = tuple(replace(r, seconds=m.simulated) for r, m in zip(rows, made, strict=True))
     samples = [Sample(machine, replace(blank, rows=times))]
-    fitted = fit(samples)
+    fitted = fit(samples, priors=GENERATION)
     assert fitted.after < 0.25 * fitted.before
     assert fitted.pace.nvlink == pytest.approx(0.9, rel=0.05)
     assert cost(samples, Pace()) == pytest.approx(fitted.before)

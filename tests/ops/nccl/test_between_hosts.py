@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from ops.libraries.nccl.choice import NcclOptions, choose
-from ops.libraries.nccl.layers import Pace
+from ops.libraries.nccl.choice import choose
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.protocol_cost import Way, costs, hop
 from ops.libraries.nccl.topology_search import look
+from ops.libraries.nccl.variables import Variables
 from sim.machines import build
 from sim.units import GiB, KiB, MiB
 
@@ -82,4 +83,4 @@ def test_a_ring_with_ll128_has_what_its_channels_carry():
 def test_rccl_does_without_ll_from_64_kib_a_rank_on():
     machine = build("mi300x")
     assert [choose(machine, "allgather", size * KiB).chosen.protocol for size in (256, 512)] == ["LL", "Simple"]
-    assert choose(machine, "allgather", MiB, options=NcclOptions(protocol="LL")).chosen.protocol == "LL"
+    assert choose(machine, "allgather", MiB, options=Variables(protocol="LL")).chosen.protocol == "LL"

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
-from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
+from ops.libraries.nccl.choice import choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
+from ops.libraries.nccl.variables import Variables
 from ops.measured.accuracy import published
 from ops.measured.comparison import compare_table
 from ops.measured.files import place, read_file
@@ -68,7 +69,7 @@ def test_no_row_is_faster_than_its_links():
 def test_no_run_of_nccl_is_faster_than_its_links(name, hosts, each, collective, size, release):
     """On some GPUs of some hosts, by any release: what a generation and a network cost never makes a link wider."""
     machine = build(f"{name}:hosts={hosts},per_host={each}")
-    work = work_of(machine, choose(machine, collective, size, options=NcclOptions(nccl=release)))
+    work = work_of(machine, choose(machine, collective, size, options=Variables(nccl=release)))
     outcome = execute(machine, work, size)
     schedule = ALGORITHMS[PLAIN.get(collective, f"{collective}.ring")].schedule(machine.n)
     weights = np.full(schedule.promise.blocks, size * schedule.unit_share)
@@ -119,7 +120,7 @@ def test_neither_does_the_sum_that_fits_use(spec):
     for gpus in (2, 4, 8):
         for collective in ("allreduce", "allgather", "reduce_scatter", "alltoall"):
             for algorithm in ("Ring", "NVLS") if collective == "allreduce" and spec != "dgx_a100" else ("",):
-                options = NcclOptions(algorithm=algorithm)
+                options = Variables(algorithm=algorithm)
                 choice = choose(machine, collective, GiB, gpus, options=options)
                 time = closed_form(machine, choice, pace_of(machine))
                 if time is None:

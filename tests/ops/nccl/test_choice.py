@@ -8,11 +8,13 @@ import pytest
 
 from cli import main
 from ops import ALGORITHMS
-from ops.libraries.nccl.choice import NcclOptions, choose, pace_of, work_of
+from ops.libraries.nccl.choice import choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
 from ops.libraries.nccl.constants import ENDS
-from ops.libraries.nccl.layers import HALVES, Pace, family_of, layers, unknown_layer
+from ops.libraries.nccl.layers import HALVES, family_of, layers, unknown_layer
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.protocol_cost import active_channels
+from ops.libraries.nccl.variables import Variables
 from ops.measured.files import joined_as
 from ops.run import execute
 from ops.run.work import registered
@@ -28,7 +30,7 @@ PLAIN = Pace()
 
 
 def seconds(machine, collective, size, *, pace=PLAIN, root=0, **options):
-    choice = choose(machine, collective, size, options=NcclOptions(**options))
+    choice = choose(machine, collective, size, options=Variables(**options))
     outcome = execute(machine, work_of(machine, choice, pace=pace, root=root), size)
     assert outcome.verdict.verdict == "ok"
     return outcome.time
@@ -265,7 +267,7 @@ def test_an_edited_machine_and_one_without_peers_keep_their_pace(spec):
 def test_what_cannot_be_chosen_is_told():
     machine = build("dgx_a100")
     with pytest.raises(InputError, match="no NVLS for allreduce here: choose from Ring/LL"):
-        choose(machine, "allreduce", MiB, options=NcclOptions(algorithm="NVLS"))
+        choose(machine, "allreduce", MiB, options=Variables(algorithm="NVLS"))
     with pytest.raises(InputError, match="nccl has no 'scan'"):
         choose(machine, "scan", MiB)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ops.libraries.nccl.choice import NcclOptions, choose, work_of
-from ops.libraries.nccl.layers import Pace
-from ops.libraries.nccl.nics import NicRules
+from ops.libraries.nccl.choice import choose, work_of
+from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.topology_search import look
+from ops.libraries.nccl.variables import FREE, Variables
 from ops.run import execute
 from sim.machines import build
 from sim.units import GiB
@@ -15,16 +15,16 @@ from tests.tables import each_row
 PLAIN = Pace()
 
 
-def doors(spec, rules=None):
+def doors(spec, variables=FREE):
     machine = build(spec)
-    seen = look(machine, machine.n, *([rules] if rules else []))
+    seen = look(machine, machine.n, variables)
     return [tuple((door[key] or "").removeprefix("H0.") for key in door) for door in seen.doors(machine)]
 
 
 def carried(spec, collective, algorithm, size=GiB):
     """B/s of every NIC of a run, by name, outwards, and the run."""
     machine = build(spec)
-    choice = choose(machine, collective, size, options=NcclOptions(algorithm=algorithm, protocol="Simple"))
+    choice = choose(machine, collective, size, options=Variables(algorithm=algorithm, protocol="Simple"))
     run = execute(machine, work_of(machine, choice, pace=PLAIN), size)
     trace = run.trace
     load = np.zeros(len(machine.links))
@@ -55,10 +55,12 @@ def test_a_ring_leaves_by_the_nic_it_came_in_by(spec, first, second):
     assert len({leaves for _, leaves, _ in found}) == len(found)
 
 
-def test_without_pxn_a_ring_takes_the_way_over_the_cpu():
-    assert doors("dgx_h100:hosts=2", NicRules(uses_pxn=False))[0] == ("NIC0", "NIC0", "")
-    assert doors("dgx_h100:hosts=2", NicRules(cross_nic=1))[0][0] == "NIC0"
-    assert doors("dgx_h100:hosts=2", NicRules(cross_nic=1))[0][1] != "NIC0"
+def test_variables_change_the_way_to_a_nic():
+    assert doors("dgx_h100:hosts=2", Variables(pxn_disable=True))[0] == ("NIC0", "NIC0", "")
+    assert doors("dgx_h100:hosts=2", Variables(cross_nic=1))[0][0] == "NIC0"
+    assert doors("dgx_h100:hosts=2", Variables(cross_nic=1))[0][1] != "NIC0"
+    some = doors("dgx_h100:hosts=2", Variables(ib_hca="mlx5_2,mlx5_5"))
+    assert [enters for enters, _, _ in some] == ["NIC2", "NIC5"]
 
 
 def test_rings_of_eight_gpus_go_as_their_log_has_them():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ops.libraries.nccl.choice import choose, work_of
-from ops.libraries.nccl.layers import Pace
+from ops.libraries.nccl.own.pace import Pace
 from ops.run import execute
 from sim.machines import build
 from sim.units import GiB

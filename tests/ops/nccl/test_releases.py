@@ -5,9 +5,10 @@ import json
 import pytest
 
 from cli import main
-from ops.libraries.nccl.choice import NcclOptions, choose
+from ops.libraries.nccl.choice import choose
 from ops.libraries.nccl.releases import RELEASES, release_of
 from ops.libraries.nccl.tuner import Situation, algorithm_bandwidth, candidates, latency
+from ops.libraries.nccl.variables import Variables
 from ops.measured.comparison import forced
 from ops.measured.files import read_tables
 from sim.machines import build
@@ -54,7 +55,7 @@ def test_two_hosts_cross_the_network_as_often_as_their_release_says(release, wai
 def test_the_switch_adds_for_two_gpus_from_2_28_7_on():
     machine = build("dgx_h100")
     for release, gpus, there in (("2.27", 2, False), ("2.28.7", 2, True), ("2.27", 4, True), ("2.12", 8, False)):
-        options = NcclOptions(nccl=release)
+        options = Variables(nccl=release)
         found = {one.algorithm for one in choose(machine, "allreduce", MiB, gpus, options=options).candidates}
         assert ("NVLS" in found) is there
     hopper = at("2.18", generation="Hopper", nvls_channels=8, bw_nvls=40)
@@ -75,7 +76,7 @@ def test_every_release_answers_every_collective():
     machine = build("dgx_b200")
     for release in RELEASES:
         for collective in ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce"):
-            best = choose(machine, collective, 64 * KiB, options=NcclOptions(nccl=release)).chosen
+            best = choose(machine, collective, 64 * KiB, options=Variables(nccl=release)).chosen
             assert 4e-6 < best.time < 1e-3
 
 

@@ -31,7 +31,7 @@ class ForkedProcess(Process):
         socket.send_fds(self._line, [len(request).to_bytes(4, "big")], [write])
         self._line.sendall(request)
         os.close(write)
-        self._answers = self._line.makefile("rb")
+        self._answers = self._line.makefile("rb", buffering=0)  # a status that came already stays for `_take`
         self._pid = int(self._answers.readline())
         self._status = None
         self._listen(os.fdopen(read, "rb"), echo)

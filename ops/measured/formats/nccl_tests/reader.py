@@ -28,8 +28,6 @@ from sim.base.pasted import bare_json
 from sim.errors import InputError
 from sim.units import us
 
-FORCED = re.compile(r"NCCL_(ALGO|PROTO)[\"']?\s{0,8}[=:]\s{0,8}[\"']?([A-Za-z0-9]{1,20})")
-
 
 def _is_report(text: str) -> bool:
     named = '"results"' in text and ("out_of_place" in text or "in_place" in text)
@@ -122,11 +120,7 @@ def _each(printed: PrintedTable, ranks: int) -> int:
 
 @lru_cache(4)  # all tables of a run have one text
 def _run(text: str) -> _RunWords:
-    return _RunWords(_forced(text) | run_words(text), ranks_of_log(text) or launched(text), bool(SHARING.search(text)))
-
-
-def _forced(text: str) -> dict[str, str]:
-    return {{"ALGO": "algorithm", "PROTO": "protocol"}[key]: value for key, value in FORCED.findall(text)}
+    return _RunWords(run_words(text), ranks_of_log(text) or launched(text), bool(SHARING.search(text)))
 
 
 def _from_json(text: str, name: str) -> Table:
@@ -162,7 +156,7 @@ def _from_json(text: str, name: str) -> Table:
     if not measured:
         raise InputError("nccl_tests.no_result", name=name)
     env = " ".join(map(str, report.get("env", []))) if isinstance(report.get("env"), list) else ""
-    forced = _forced(env) | run_words(f"{env} NCCL version {report.get('nccl_version', '')}")
+    forced = run_words(f"{env} NCCL version {report.get('nccl_version', '')}")
     words = tuple(dict.fromkeys(str(d.get("device_info", "")) for d in devices))
     return Table(
         name,

@@ -1,0 +1,1 @@
+"""A set-up's own numbers, fitted to its tables."""

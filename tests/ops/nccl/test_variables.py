@@ -1,0 +1,69 @@
+"""Variables of NCCL: what files and options set, and what each changes in a run."""
+
+import pytest
+
+from ops.libraries.nccl.choice import choose
+from ops.libraries.nccl.variables import FREE, Variables, read, set_variables
+from sim.errors import InputError
+from sim.machines import build
+from sim.units import MiB
+
+READ = [
+    ("mpirun -x NCCL_ALGO=Tree -x NCCL_PROTO=^LL128 ./all_reduce_perf", {"algorithm": "Tree", "protocol": "^LL128"}),
+    ("export NCCL_MIN_NCHANNELS=4 NCCL_MAX_NCHANNELS=8", {"min_channels": 4, "max_channels": 8}),
+    ("NCCL_NTHREADS=256\nNCCL_BUFFSIZE=8388608", {"nthreads": 256, "buffsize": 8 * MiB}),
+    ("srun --export=ALL,NCCL_P2P_LEVEL=4,NCCL_SHM_DISABLE=1 a.out", {"p2p_level": "SYS", "shm_disable": True}),
+    ("env NCCL_NET_GDR_LEVEL=phb NCCL_CROSS_NIC=0 a.out", {"net_gdr_level": "PHB", "cross_nic": 0}),
+    ("n1:9:9 [0] NCCL INFO NCCL_IB_HCA set by environment to =mlx5_0:1,mlx5_2:1", {"ib_hca": "=mlx5_0:1,mlx5_2:1"}),
+    ('{"env": {"NCCL_PXN_DISABLE": "1", "NCCL_NVLS_ENABLE": "0"}}', {"pxn_disable": True, "nvls_enable": 0}),
+    ("-x NCCL_SOCKET_NTHREADS=4 -x NCCL_NSOCKS_PERTHREAD=4", {"socket_nthreads": 4, "nsocks_perthread": 4}),
+    ('export NCCL_ALGO="allreduce:tree;broadcast:ring"', {"algorithm": "allreduce:Tree;broadcast:Ring"}),
+    ("NCCL_CROSS_NIC=7 NCCL_NTHREADS=100 NCCL_ALGO=fast", {}),  # NCCL warns of these, and keeps its defaults
+    ("set NCCL_P2P_LEVEL=SYS if you can; # NCCL_ALGO=Ring", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "given"), READ)
+def test_commands_job_files_and_logs_set_variables(text: str, given: dict[str, object]) -> None:
+    assert read(text).changed == given
+
+
+BAD = [
+    ("NCCL_ALGO=fast", "NCCL: algorithm='fast' is unknown: choose from Tree, Ring,"),
+    ("NCCL_PROTO=^LL,fast", "NCCL: protocol='^LL,fast' is unknown: choose from LL, LL128, Simple"),
+    ("NCCL_ALGO=sendrecv:ring", "NCCL: algorithm='sendrecv:ring' is unknown: choose from allreduce,"),
+    ("NCCL_CROSS_NIC=3", "run: cross_nic=3 is outside 0..2"),
+    ("NCCL_P2P_LEVEL=FAR", "run: p2p_level='FAR' is unknown: choose from"),
+    ("NCCL_NTHREADS=100", "NCCL: nthreads=100 is no multiple of 32 from 64 to 640"),
+    ("NCCL_DEBUG=INFO", "run has no parameter 'NCCL_DEBUG': it takes algorithm,"),
+    ("NCCL_P2P_DISABLE=maybe", "run: p2p_disable='maybe' is neither yes nor no"),
+]
+
+
+@pytest.mark.parametrize(("setting", "sentence"), BAD)
+def test_a_value_that_nccl_lacks_is_one_sentence(setting: str, sentence: str) -> None:
+    name, _, value = setting.partition("=")
+    with pytest.raises(InputError) as error:
+        set_variables({name: value}, "run")
+    assert str(error.value).startswith(sentence)
+
+
+def test_contradicting_variables_are_one_sentence() -> None:
+    with pytest.raises(InputError, match="min_channels=8 is more than max_channels=2"):
+        set_variables({"NCCL_MIN_NCHANNELS": "8", "NCCL_MAX_NCHANNELS": "2"}, "run")
+    with pytest.raises(InputError, match="is 256, and a connection has 64 sockets at most"):
+        set_variables({"NCCL_SOCKET_NTHREADS": "16", "NCCL_NSOCKS_PERTHREAD": "16"}, "run")
+
+
+def test_lists_leave_algorithms_and_protocols_out() -> None:
+    machine = build("dgx_h100")
+    without = choose(machine, "allreduce", 64 * MiB, options=Variables(algorithm="^nvls,tree", protocol="LL,Simple"))
+    assert {(c.algorithm, c.protocol) for c in without.candidates} == {("Ring", "LL"), ("Ring", "Simple")}
+    elsewhere = choose(machine, "allreduce", 64 * MiB, options=Variables(algorithm="broadcast:Ring"))
+    assert elsewhere.candidates == choose(machine, "allreduce", 64 * MiB).candidates
+
+
+def test_pxn_came_with_2_12_and_can_be_switched_off() -> None:
+    assert FREE.uses_pxn
+    assert not Variables(pxn_disable=True).uses_pxn
+    assert not Variables(nccl="2.8").uses_pxn
