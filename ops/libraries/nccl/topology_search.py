@@ -276,7 +276,7 @@ def _entrances_of_routes(topology: Topology, nodes: tuple[tuple[int, ...], ...])
     gates = tuple(
         Gate(p, p, tuple(q for q in firsts if q != p) or tuple(range(len(own))), crosses=True) for p in firsts
     )
-    return gates, own, min(rates), math.inf
+    return Entrances(gates, own, min(rates), math.inf)
 
 
 def _farthest_ll128(generation: Generation) -> PathType:
