@@ -156,11 +156,11 @@ def _two_trees(n: int) -> tuple[Tree, Tree]:
     return tree(first), tree(second)
 
 
-def _chained(n: int, group: int) -> tuple[Tree, Tree]:
+def _chained(n: int, group: int, *, balanced: bool) -> tuple[Tree, Tree]:
     """A chain in each node, whose first ranks are joined by double trees between the nodes; one node has it both ways.
 
-    A node's first child hangs on its second rank, the other child and the node's parent on the first: connectTrees with
-    the balanced pattern.
+    Where it is `balanced`, a node's first child hangs on its second rank, the other child and the node's parent on the
+    first; else all on the first (connectTrees).
     """
     g = node_size(n, group)
     local, node = np.arange(n) % g, np.arange(n) // g
@@ -169,7 +169,7 @@ def _chained(n: int, group: int) -> tuple[Tree, Tree]:
         return tree(chains[0]), tree(chains[1])
 
     def joined(up: Ints, first: NDArray[np.bool_]) -> Tree:
-        above = np.where(up == NOTHING, NOTHING, up * g + (first & (g > 1)))
+        above = np.where(up == NOTHING, NOTHING, up * g + (first & balanced & (g > 1)))
         return tree(np.where(local == 0, above[node], np.arange(n) - 1))
 
     nodes = n // g
@@ -185,13 +185,13 @@ def _chained(n: int, group: int) -> tuple[Tree, Tree]:
     exact=False,
     only=whole_nodes,
     pieces=_halves,
-    cost=lambda n, *, group, segments: _both_ways_cost(_chained(n, group), segments),
+    cost=lambda n, *, group, segments, balanced: _both_ways_cost(_chained(n, group, balanced=balanced), segments),
     ids={"nccl": "Tree"},
     reference="NCCL src/graph/trees.cc, src/graph/connect.cc",
 )
-def nccl_tree(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
+def nccl_tree(n: int, *, group: Group = 0, segments: Segments = 8, balanced: bool = True) -> Steps:
     """A chain inside each node, double binary trees between nodes: sums go up, totals come back, pipelined.
 
-    The first two ranks of a node share the traffic between nodes. The claim is a bound.
+    The first rank of a node carries the traffic between nodes, `balanced` the first two. The claim is a bound.
     """
-    yield from up_and_down(_chained(n, group), segments)
+    yield from up_and_down(_chained(n, group, balanced=balanced), segments)

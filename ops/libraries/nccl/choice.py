@@ -118,6 +118,8 @@ def decision_of(
     settings: dict[str, Any] = {}
     if "group" in entry.params:
         settings["group"] = seen.group if choice.collective in POINT_TO_POINT else len(seen.nodes[0])
+    if candidate.algorithm == "Tree":
+        settings["balanced"] = seen.balanced
     if "segments" in entry.params:
         settings["segments"] = _segments(choice, candidate)
     orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders

@@ -56,6 +56,16 @@ class Seen:
         """Ranks in a row on every node, or 1 where nodes are not like that."""
         return len(self.nodes[0]) if self.in_a_row else 1
 
+    @property
+    def balanced(self) -> bool:
+        """Whether two GPUs of a node share a tree's traffic between nodes.
+
+        From Hopper on one GPU alone where no second one is as near to its NIC: ncclTopoCompute tries the simpler tree
+        before ways that are longer.
+        """
+        simple = self.situation.generation in ("Hopper", "Blackwell")
+        return not (simple and any(gate.relayed for gate in self.gates))
+
     def ways(self, algorithm: str) -> Ways | None:
         """By which NICs an algorithm's messages go between nodes; None where nodes have none, or there is one node."""
         return None if self.nics is None else _ways(self.nics, self.gates, algorithm)

@@ -65,7 +65,7 @@ def test_rings_and_channels(source, spec, ranks, running, rings):
 
 
 def test_two_p4d_have_a_nic_for_every_two_channels():
-    """Of 2.9.9: each NIC has two of eight channels. GPUs 0, 2, 4, 6 receive, 1, 3, 5, 7 send, trees do both at the even.
+    """Of 2.9.9: each NIC has two of eight channels. GPUs 0, 2, 4, 6 receive, 1, 3, 5, 7 send, and trees do both there.
 
     Rings 0 and 2 of its four are the log's; over an NVSwitch the order of the others makes no difference.
     """
@@ -75,10 +75,8 @@ def test_two_p4d_have_a_nic_for_every_two_channels():
     assert seen.orders[0] == (0, 7, 6, 5, 4, 3, 2, 1, 8, 15, 14, 13, 12, 11, 10, 9)
     assert seen.orders[2] == (4, 3, 2, 1, 0, 7, 6, 5, 12, 11, 10, 9, 8, 15, 14, 13)
     assert [(order[0], order[7]) for order in seen.orders] == [(0, 1), (2, 3), (4, 5), (6, 7)]
-    assert [door["enters"] for door in seen.doors(build("aws_p4d:hosts=2"))] == [f"H0.NIC{k}" for k in range(4)]
-    assert all(
-        door["leaves"] == door["enters"] and not door["through"] for door in seen.doors(build("aws_p4d:hosts=2"))
-    )
+    assert [door["enters"] for door in doors] == [f"H0.NIC{k}" for k in range(4)]
+    assert all(door["leaves"] == door["enters"] and not door["through"] for door in doors)
     assert joints(16, 8) == [{(8, 0)}, {(0, 8)}]
 
 
@@ -98,7 +96,7 @@ def joints(n, group):
 
 
 def test_trees_join_nodes_where_logs_have_them():
-    """Four hosts of four V100, 2.10.3, channels 0 and 2: a first child hangs on the second rank of its parent's node."""
+    """Four hosts of V100, 2.10.3, channels 0 and 2: first children hang on the second rank of their parent's node."""
     assert joints(16, 4) == [{(8, 0), (4, 9), (12, 8)}, {(4, 12), (8, 5), (0, 4)}]
 
 
