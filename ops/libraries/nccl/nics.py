@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -75,30 +76,40 @@ class NodeNics:
     rules: NicRules
 
     @cached_property
-    def locals_of(self) -> list[list[int]]:
-        """The NICs nearest to each GPU: those of the highest rate, of these the nearest (ncclTopoGetLocal)."""
-        return list(map(_nearest, self.rates, self.types))
-
-    @cached_property
     def gpus_of(self) -> list[list[int]]:
         """The GPUs nearest to each NIC."""
         return list(map(_nearest, self.rates.T, self.types.T))
 
+    @cached_property
+    def directly(self) -> list[list[int]]:
+        """The NICs nearest to each GPU: those of the highest rate, of these the nearest (ncclTopoGetLocal)."""
+        return list(map(_nearest, self.rates, self.types))
+
+    @cached_property
+    def locals_of(self) -> list[list[int]]:
+        """The same once GPUs forward: a NIC that another GPU forwards to is nearer than one behind the CPU."""
+        reached = [[self.type_of(place, nic) for nic in range(self.types.shape[1])] for place in range(len(self.types))]
+        return list(map(_nearest, self.rates, np.array(reached, np.int8)))
+
     def per_gpu(self, place: int) -> int:
         """Over how many NICs the channels of a GPU are spread (NCCL_NETDEVS_POLICY=AUTO)."""
-        local = self.locals_of[place]
-        return -(-len(local) // len(self.gpus_of[local[0]]))
+        return self._spread(self.locals_of[place])
 
     def local(self, place: int, channel: int) -> int:
         """The NIC of a GPU on a channel: equally near ones are shared out (ncclTopoGetLocalNet).
 
         GPUs begin at NICs far from each other: of eight GPUs and four NICs those of GPU 0 to 3 are 0, 2, 1 and 3.
         """
-        local = self.locals_of[place]
+        return self._shared_out(self.locals_of[place], place, channel)
+
+    def _spread(self, local: list[int]) -> int:
+        return -(-len(local) // len(self.gpus_of[local[0]]))
+
+    def _shared_out(self, local: list[int], place: int, channel: int) -> int:
         first = self.turns[place] % len(self.gpus_of[local[0]])
         if len(local) & (len(local) - 1) == 0:
             first = _mirrored(first, len(local))
-        return local[(first + channel % self.per_gpu(place)) % len(local)]
+        return local[(first + channel % self._spread(local)) % len(local)]
 
     @cached_property
     def used(self) -> tuple[int, ...]:
@@ -115,9 +126,9 @@ class NodeNics:
         """The GPU of each NIC: the first near one whose own it is on a channel (ncclTopoGetLocalGpu); -1 for none."""
 
         def found(nic: int) -> int:
-            near = self.gpus_of[nic]
-            most = max(map(self.per_gpu, near))
-            return next((p for channel in range(most) for p in near if self.local(p, channel) == nic), NONE)
+            near = {place: self.directly[place] for place in self.gpus_of[nic]}
+            turns = product(range(max(map(self._spread, near.values()))), near)
+            return next((p for channel, p in turns if self._shared_out(near[p], p, channel) == nic), NONE)
 
         return list(map(found, range(len(self.gpus_of))))
 
