@@ -2,7 +2,7 @@
 
 import { walk } from "../trace/walk.js";
 
-const OPEN = 12; // pixels per device width from which on devices are drawn one by one
+const OPEN = 14; // pixels per device width from which on devices are drawn one by one
 const BROAD = 2; // times as wide as high: its name stands at its left, and bundles meet it at its right
 const LANES = [0.55, 0.95]; // shares of a broad tile's width between which they do
 const BARE = 8; // and those that stand in a group besides the groups in it
@@ -96,7 +96,7 @@ export class Level {
   }
 
   name(end) {
-    return end < this.in.length ? this.#scene.devices.name[end] : this.groups.boxes[end - this.in.length][0];
+    return end < this.in.length ? this.#scene.devices.label[end][0] : this.groups.boxes[end - this.in.length][0];
   }
 
   #middle(end) {

@@ -1,6 +1,6 @@
 // The machine: its devices, its links as wide as they are fast, and every block on its way along them.
 
-import { busyOf, waitedFor } from "../paint/load.js";
+import { bottlenecks, waitedFor } from "../paint/load.js";
 import { Stage } from "../paint/stage.js";
 
 const [PLAIN, THIN, ROOM] = [2.6, 1.2, 4.2]; // pixels: of all where they are alike, of the thinnest, and what is added at most
@@ -33,7 +33,7 @@ function open(timeline) {
     used: links.bytes.map((bytes) => bytes > 0),
     focus: "link",
     shares: (t) => timeline.shares(t),
-    waitedFor: (t) => waitedFor(timeline.shares(t), busyOf(timeline)),
+    waitedFor: (t) => waitedFor(timeline.shares(t), bottlenecks(timeline)),
     faulty: (t) => timeline.faulty(t),
     path: (i) => timeline.path(c.route[i]),
     device: (d) => d,

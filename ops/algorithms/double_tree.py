@@ -12,6 +12,7 @@ from ops.algorithms.pipeline import down, up
 from ops.collectives import allreduce, broadcast, reduce
 from ops.patterns import Group, Segments, Tree, node_size, rooted, tree, whole_nodes
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Step, Steps
 from sim.topology import Ints
 
@@ -174,9 +175,9 @@ def _chained(n: int, group: int, *, balanced: bool) -> tuple[Tree, Tree]:
 
     nodes = n // g
     first, second = two_parents(nodes)
-    here, there = np.arange(nodes), np.where(second == NOTHING, 0, second)
-    mirrored = here > there if nodes % 2 == 0 else (here - 1) % nodes < (there - 1) % nodes
-    return joined(first, here < first), joined(second, mirrored)
+    node_of, parent = np.arange(nodes), np.where(second == NOTHING, 0, second)
+    mirrored = node_of > parent if nodes % 2 == 0 else (node_of - 1) % nodes < (parent - 1) % nodes
+    return joined(first, node_of < first), joined(second, mirrored)
 
 
 @algorithm(
@@ -189,6 +190,7 @@ def _chained(n: int, group: int, *, balanced: bool) -> tuple[Tree, Tree]:
     ids={"nccl": "Tree"},
     reference="NCCL src/graph/trees.cc, src/graph/connect.cc",
 )
+@titled("NCCL tree")
 def nccl_tree(n: int, *, group: Group = 0, segments: Segments = 8, balanced: bool = True) -> Steps:
     """A chain inside each node, double binary trees between nodes: sums go up, totals come back, pipelined.
 

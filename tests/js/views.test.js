@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
+import { paintIcon } from "../../assets/paint/icons.js";
 import { Surface } from "../../assets/paint/surface.js";
 import { labelOf, register, registered } from "../../assets/player/registry.js";
 import { pointAlong } from "../../assets/trace/walk.js";
@@ -160,6 +161,61 @@ test("signs cover neither each other nor a device, as narrow as a picture may be
           assert.ok(one[0] >= other[2] || other[0] >= one[2] || one[1] >= other[3] || other[1] >= one[3]);
     }
   }
+});
+
+const INSTANTS = Array.from({ length: 20 }, (_, k) => (k + 0.5) / 20);
+const meets = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
+// Names as [word, box], as the canvas of these tests measures them: all that are seen when all is painted, which are those
+// that nothing was painted over after them.
+function covered(calls, words) {
+  const names = calls.flatMap(({ name, args: [word, x, y], font }, k) => {
+    if (name !== "fillText" || !words.has(word)) return [];
+    const [half, high] = [3 * word.length, Number.parseFloat(font.split(" ")[1]) / 2];
+    return [{ word, k, box: [x - half, y - high, x + half, y + high] }];
+  });
+  const last = new Map(names.map((one) => [`${one.word} ${one.box}`, one]));
+  const blocks = calls.flatMap(({ name, args: [points], fillStyle }, k) =>
+    name === "fill" && COLOURS.blocks.includes(fillStyle) ? [{ k, box: [...points[0], ...points[1]] }] : [],
+  );
+  return [...last.values()].filter(({ k, box }) => blocks.some((block) => block.k > k && meets(block.box, box)));
+}
+
+for (const name of ["ring", "contention", "doubling", "tree", "in_switch", "fault", "sockets"]) {
+  test(`no block covers a name on the machine of ${name}, as wide as a page or a phone`, async () => {
+    const { timeline } = await run(name);
+    const words = new Set(timeline.devices.label.flat());
+    for (const width of [800, 340])
+      for (const share of INSTANTS) {
+        const calls = opened("machine", timeline, timeline.time, width).paint(timeline.time * share);
+        assert.deepEqual(covered(calls, words), [], `${width} px at ${share}`);
+      }
+  });
+
+  test(`every device of the machine of ${name} has its name where there is room`, async () => {
+    const { timeline } = await run(name);
+    const written = new Set(
+      opened("machine", timeline)
+        .paint(0)
+        .map(({ args: [word] }) => word),
+    );
+    for (const label of timeline.devices.label)
+      assert.ok(
+        label.some((word) => written.has(word)),
+        label[0],
+      );
+  });
+}
+
+test("a box without room for its name has the sign of its kind", () => {
+  const signs = ["CPU", "NET", "NIC", "NVS", "PCI"].map((kind) => {
+    const g = new Canvas(100, 100).getContext("2d");
+    paintIcon(g, kind, [0, 0, 20, 12], "#000000");
+    paintIcon(g, kind, [0, 0, 4, 3], "#000000"); // a mark alone
+    return JSON.stringify(g.calls.map(({ args }) => args));
+  });
+  assert.equal(new Set(signs).size, 4); // switches alike
+  assert.ok(signs.every((sign) => sign.includes("[")));
 });
 
 test("messages over time end where they have got to, and the clock's hand stands at the instant", async () => {

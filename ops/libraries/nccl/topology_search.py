@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ops.libraries.nccl.constants import GENERATIONS, MOST_CHANNELS, NET_SPEEDS, SPEEDS, Generation, Kind
-from ops.libraries.nccl.nics import RCCL, Gate, NicRules, Nics, PathType, Ways, nics_of
-from ops.libraries.nccl.rings import MOST_PATHS, closed_rings, open_paths
+from ops.libraries.nccl.search.nics import RCCL, Gate, NicRules, Nics, NicStops, PathType, nics_of
+from ops.libraries.nccl.search.rings import MOST_PATHS, closed_rings, open_paths
 from ops.libraries.nccl.tuner import Situation
 from ops.libraries.nccl.variables import FREE, Variables
 from sim.errors import InputError
@@ -66,7 +66,7 @@ class Seen:
         simple = self.situation.generation in ("Hopper", "Blackwell")
         return not (simple and any(gate.relayed for gate in self.gates))
 
-    def ways(self, algorithm: str) -> Ways | None:
+    def ways(self, algorithm: str) -> NicStops | None:
         """By which NICs an algorithm's messages go between nodes; None where nodes have none, or there is one node."""
         return None if self.nics is None else _ways(self.nics, self.gates, algorithm)
 
@@ -98,7 +98,7 @@ class Seen:
 
 
 @lru_cache(maxsize=64)
-def _ways(nics: Nics, gates: tuple[Gate, ...], algorithm: str) -> Ways:
+def _ways(nics: Nics, gates: tuple[Gate, ...], algorithm: str) -> NicStops:
     """Kept, as neighbouring sizes go the same ways."""
     if algorithm == "SendRecv":
         return nics.of_peers(max(map(nics.nodes[0].per_gpu, range(len(nics.nodes[0].types)))))

@@ -125,12 +125,12 @@ class NodeNics:
     def gpu_of(self) -> list[int]:
         """The GPU of each NIC: the first near one whose own it is on a channel (ncclTopoGetLocalGpu); -1 for none."""
 
-        def found(nic: int) -> int:
+        def owner(nic: int) -> int:
             near = {place: self.directly[place] for place in self.gpus_of[nic]}
             turns = product(range(max(map(self._spread, near.values()))), near)
             return next((p for channel, p in turns if self._shared_out(near[p], p, channel) == nic), NONE)
 
-        return list(map(found, range(len(self.gpus_of))))
+        return list(map(owner, range(len(self.gpus_of))))
 
     def relay(self, place: int, nic: int) -> int:
         """The GPU through which another one sends to a NIC, over NVLink (PXN); -1 where it sends by itself.
@@ -195,12 +195,12 @@ class NodeNics:
         ncclTopoGetNetDev without a graph, NCCL_P2P_PXN_LEVEL=2; without PXN the GPU's own, with NCCL_CROSS_NIC=0 that
         of the peer's number in any case.
         """
-        here = [p for p, turn in enumerate(self.turns) if turn == peer_turn and self.hosts[p] == self.hosts[place]]
+        alike = [p for p, turn in enumerate(self.turns) if turn == peer_turn and self.hosts[p] == self.hosts[place]]
         own = self.local(place, channel)
-        if not here:
+        if not alike:
             return own
-        nic = self.local(here[0], channel)
-        if here[0] == place or self.rules.cross_nic == 0:
+        nic = self.local(alike[0], channel)
+        if alike[0] == place or self.rules.cross_nic == 0:
             return nic
         peer = self.gpu_of[nic] if self.rules.uses_pxn else NONE
         near = peer != NONE and self.types[peer, nic] <= PathType.P2C and (self.nvlinks[peer, place] or peer == place)
@@ -209,8 +209,8 @@ class NodeNics:
 
 def _nearest(rates: NDArray[np.float64], types: NDArray[np.int8]) -> list[int]:
     fastest = rates == rates.max()
-    found: list[int] = np.flatnonzero(fastest & (types == types[fastest].min())).tolist()
-    return found
+    nearest: list[int] = np.flatnonzero(fastest & (types == types[fastest].min())).tolist()
+    return nearest
 
 
 def _mirrored(number: int, power: int) -> int:
@@ -236,7 +236,7 @@ class Nics:
     place_of: Ints
     """The node of every rank and its place there."""
 
-    def of_channels(self, gates: Sequence[Gate]) -> "Ways":
+    def of_channels(self, gates: Sequence[Gate]) -> "NicStops":
         """The ways of rings' and trees' messages, whose channels have these gates on every node."""
 
         def receives(node: NodeNics, place: int, channel: int) -> int:
@@ -245,29 +245,29 @@ class Nics:
 
         return self._ways(len(gates), 1, lambda node, place, channel, peer: receives(node, place, channel), receives)
 
-    def of_heads(self) -> "Ways":
+    def of_heads(self) -> "NicStops":
         """The ways of messages between GPUs that head shares of the data: each has its own NICs (getNvlsNetDev)."""
         return self._ways(2, 1, lambda node, place, channel, peer: node.local(place, channel), NodeNics.local)
 
-    def of_peers(self, channels: int) -> "Ways":
+    def of_peers(self, channels: int) -> "NicStops":
         """The ways of sends and receives, whose NIC depends on both ends."""
         turns = 1 + max(max(node.turns) for node in self.nodes)
         return self._ways(channels, turns, NodeNics.peer_nic, NodeNics.local)
 
-    def _ways(self, channels: int, peers: int, sends: "Sends", receives: "Receives") -> "Ways":
+    def _ways(self, channels: int, peers: int, sends: "Sends", receives: "Receives") -> "NicStops":
         """A table of the NICs that functions tell for the GPUs of a node."""
         n = len(self.node_of)
-        found = np.full((3, channels, n, peers), NONE, np.int32)
+        table = np.full((3, channels, n, peers), NONE, np.int32)
         for k, node in enumerate(self.nodes):
-            here = _table(node, channels, peers, sends, receives)
-            mine = np.flatnonzero(self.node_of == k)
-            relay, send, receive = here[:, :, self.place_of[mine]]
-            found[0][:, mine] = np.where(relay == NONE, NONE, self.gpus[k][relay])
-            found[1][:, mine], found[2][:, mine] = self.devices[k][send], self.devices[k][receive]
+            places = _table(node, channels, peers, sends, receives)
+            ranks = np.flatnonzero(self.node_of == k)
+            relay, send, receive = places[:, :, self.place_of[ranks]]
+            table[0][:, ranks] = np.where(relay == NONE, NONE, self.gpus[k][relay])
+            table[1][:, ranks], table[2][:, ranks] = self.devices[k][send], self.devices[k][receive]
         turn_of = np.zeros(n, np.int32)
         if peers > 1:
             turn_of[:] = [self.nodes[k].turns[place] for k, place in zip(self.node_of, self.place_of, strict=True)]
-        return Ways(self.node_of, turn_of, found[0], found[1], found[2][:, :, 0])
+        return NicStops(self.node_of, turn_of, table[0], table[1], table[2][:, :, 0])
 
 
 Sends = Callable[[NodeNics, int, int, int], int]
@@ -279,15 +279,15 @@ Receives = Callable[[NodeNics, int, int], int]
 @lru_cache(maxsize=64)
 def _table(node: NodeNics, channels: int, peers: int, sends: Sends, receives: Receives) -> Ints:
     """The place that forwards and the NICs that send and receive, shape (3, channels, places, peers)."""
-    found = np.full((3, channels, len(node.types), peers), NONE, np.int32)
-    for channel, place, peer in np.ndindex(*found.shape[1:]):
+    table = np.full((3, channels, len(node.types), peers), NONE, np.int32)
+    for channel, place, peer in np.ndindex(*table.shape[1:]):
         nic = sends(node, place, channel, peer)
-        found[:, channel, place, peer] = node.relay(place, nic), nic, receives(node, place, channel)
-    return found
+        table[:, channel, place, peer] = node.relay(place, nic), nic, receives(node, place, channel)
+    return table
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
+class NicStops:
     """Devices that messages between nodes pass (`sim.schedule.Via`), by channel, rank and the number of the peer's GPU.
 
     Without that number, its axis has one entry.
@@ -378,7 +378,7 @@ def _seen(topology: Topology, gpus: Ints, nics: Ints, rules: NicRules) -> NodeNi
 def _shared(
     types: bytes, rates: bytes, near: bytes, hosts: tuple[int, ...], turns: tuple[int, ...], rules: NicRules
 ) -> NodeNics:
-    """Nodes that look the same are one, so that what is found in one is known of all."""
+    """Nodes that look the same are one, so that what one comes to is known of all."""
     g = len(hosts)
     return NodeNics(
         np.frombuffer(types, np.int8).reshape(g, -1),

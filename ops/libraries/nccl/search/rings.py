@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.libraries.nccl.nics import Gate
+from ops.libraries.nccl.search.nics import Gate
 from sim.topology import Ints, Topology
 
 MOST_SEARCHED = 8
