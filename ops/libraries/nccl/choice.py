@@ -119,11 +119,14 @@ def decision_of(
     settings: dict[str, Any] = {}
     if "group" in entry.params:
         settings["group"] = seen.group if choice.collective in POINT_TO_POINT else len(seen.nodes[0])
+    if candidate.algorithm == "Tree":
+        settings["balanced"] = seen.balanced
     if "segments" in entry.params:
         settings["segments"] = _segments(choice, candidate)
-    plain = choice.collective in POINT_TO_POINT or candidate.algorithm in ("NVLS", "NVLSTree", "PAT")
     orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders
-    return Decision(entry.name, settings, () if plain else orders, candidate.protocol)
+    if candidate.algorithm not in ("Ring", "Tree"):
+        orders = seen.spread(candidate.algorithm)
+    return Decision(entry.name, settings, orders, candidate.protocol, via=seen.ways(candidate.algorithm))
 
 
 def pace_of(topology: Topology) -> Pace:
@@ -149,6 +152,7 @@ def work_of(
     entry = REGISTERED[decision.algorithm]
     expect_algorithm(entry, seen.situation.n, decision.settings, root, topology.hops)
     schedule = _schedule(decision.algorithm, seen.situation.n, decision.orders, root, tuple(decision.settings.items()))
+    schedule = replace(schedule, via=decision.via) if decision.via else schedule
     settings = {
         "nccl": candidate.algorithm,
         "protocol": candidate.protocol,
