@@ -77,7 +77,7 @@ def test_what_cannot_be_done_is_refused_above_the_very_same_picture_and_undone_a
     refused.filter(visible=True).wait_for()
     page.settle()
     assert before.evaluate("e => e.isConnected")
-    page.player.locator(".rs-undo").click()
+    page.page.get_by_role("button", name="Undo").first.click()
     expect(refused).to_have_count(0)
     page.settle()
     assert before.evaluate("e => e.isConnected")
