@@ -31,6 +31,36 @@ THROUGH = "terminal."
 """What every error passes on its way out, whoever made it: commands are blamed for their own lines alone."""
 
 
+def titled(title: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a function the name that people read, where that is not its own name in words. Stands below `@machine`.
+
+    Parameters
+    ----------
+    title : str
+        The name, as it is written inside a sentence.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the function unchanged.
+    """
+
+    def named(function: Callable[..., Any]) -> Callable[..., Any]:
+        vars(function)["title"] = title
+        return function
+
+    return named
+
+
+def title_of(function: Callable[..., Any], name: str) -> str:
+    """Return the name that people read of a registered function: the one it was given, or its own in words.
+
+    >>> title_of(titled("DGX A100")(lambda: None), "dgx_a100"), title_of(lambda: None, "double_ring")
+    ('DGX A100', 'double ring')
+    """
+    return getattr(inspect.unwrap(function), "title", "") or name.replace("_", " ")
+
+
 class AdditionError(InputError):
     """Something in a registry's folder cannot be listed; the message names the file and the mend."""
 
@@ -172,6 +202,10 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     def summary(self, name: str) -> str:
         """The first line of an entry's docstring."""
         return summary(self._described(name))
+
+    def title(self, name: str) -> str:
+        """The name of an entry that people read."""
+        return title_of(self._described(name), name.rpartition(".")[2])
 
     def about(self, name: str) -> str:
         """The rest of an entry's docstring."""

@@ -23,7 +23,7 @@ const INNER = 0.58; // of what is between the devices of a ring, across and down
 // `scene` says what stands where:
 // `devices` with `x`, `y`, `kind`, `name`, `rank`, `boxes`; `lines` as points and their `widths` in pixels;
 // `shares(t)` how full every line is, `waitedFor(t)` says which are red, `faulty(t)` which cannot carry what they
-// should, `path(i)` a transfer's way, `isRing` whether its middle is free, `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
+// should, `path(i)` a transfer's way, `isRing` whether its middle is free, `isHidden(d)` what is folded away, `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
 export class Stage {
   #backdrop = null; // where the camera has stood for longer than a frame
   #devices;
@@ -104,7 +104,13 @@ export class Stage {
     const [left, top, right, bottom] = camera.view;
     const { x, y } = scene.devices;
     this.#seen = [...x.keys()].filter(
-      (d) => this.#level.in[d] < 0 && x[d] > left - 6 && x[d] < right + 6 && y[d] > top - 1 && y[d] < bottom + 1,
+      (d) =>
+        !scene.isHidden?.(d) &&
+        this.#level.in[d] < 0 &&
+        x[d] > left - 6 &&
+        x[d] < right + 6 &&
+        y[d] > top - 1 &&
+        y[d] < bottom + 1,
     );
     this.#ways = new Ways(this.timeline, this.#groups, this.#level);
     this.#backdrop = null;
@@ -336,6 +342,11 @@ export class Stage {
   #centre(d) {
     const [x, y, w, h] = this.#devices.box(d);
     return { x: x + w / 2, y: y + h / 2 };
+  }
+
+  // Whether a point is on the mark of idle devices.
+  isMark(px, py) {
+    return this.#frames.isMark(px, py);
   }
 
   // What is under the pointer: a block, a device or a line.

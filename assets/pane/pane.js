@@ -131,7 +131,12 @@ export class Pane {
       view: () => ({ timeline: this.#timeline, offers: this.#host.offers, picture: this.#picture }),
       ask: (spec) => this.#host.whatIf?.ask(spec),
     });
-    this.#tip.watch(canvas, () => this.#picture, pin);
+    this.#tip.watch(
+      canvas,
+      () => this.#picture,
+      pin,
+      () => this.#host.layout(),
+    );
     handle(canvas, {
       picture: () => this.#picture,
       isFocused,

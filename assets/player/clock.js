@@ -27,11 +27,12 @@ export class Clock {
   }
 
   // Other runs: a single one's steps, or of several every instant at which one of them ends a step. A stretch that is
-  // played over and over stays where they are the same ones, drawn once more.
-  follow(timelines, isSame = false) {
+  // played over and over stays where they are the same ones, drawn once more. An `old` run may end later, in s.
+  follow(timelines, isSame = false, old = 0) {
     this.#timelines = timelines;
     if (!isSame) this.loop = null;
-    this.time = this.own = Math.max(...timelines.map(({ time }) => time));
+    this.own = Math.max(...timelines.map(({ time }) => time));
+    this.time = Math.max(this.own, old);
     this.half = Math.max(...timelines.map(({ half }) => half));
     if (timelines.length === 1) this.bounds = timelines[0].bounds;
     else this.bounds = [...new Set(timelines.flatMap(({ bounds }) => bounds))].toSorted((a, b) => a - b);
@@ -82,9 +83,9 @@ export class Clock {
     return Math.max(SHORTEST, Math.min(LONGEST, this.steps * PER_STEP));
   }
 
-  // Simulated seconds that pass in one on screen.
-  get pace() {
-    return (this.time / this.length) * this.speed;
+  // Simulated seconds that pass in one on screen at a speed.
+  paceAt(speed) {
+    return (this.time / this.length) * speed;
   }
 
   seek(t) {

@@ -1,8 +1,8 @@
 // The player: one clock for one run or several, what a person may do, and the frame loop.
 
-import { fill, seconds } from "../trace/words.js";
-import { Clock } from "./clock.js";
-import { Controls } from "./controls.js";
+import { about, fill } from "../trace/words.js";
+import { Clock, SPEEDS } from "./clock.js";
+import { Controls } from "../transport/controls.js";
 import { follow, make, tellInstant } from "./elements.js";
 import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
@@ -10,7 +10,7 @@ import { lay, moveCameras } from "../pane/laid.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { Told } from "../pane/frame.js";
-import { canShow, refusals, registered, viewAfter } from "./registry.js";
+import { canShow, registered, viewAfter } from "./registry.js";
 import { Shown, stretch } from "../runs/shown.js";
 import { Sight } from "./sight.js";
 import { Standings } from "../runs/standings.js";
@@ -40,7 +40,6 @@ class Player {
   #panes = [];
   #parent;
   #playing = false;
-  #scale = "";
   #shown = new Shown();
   #sight;
   #standings;
@@ -97,11 +96,9 @@ class Player {
       this.#seek(instant);
     };
     return {
-      first: still(() => this.#seek(0)),
       back: still(() => this.#seek(clock.stepFrom(-1))),
       play: () => this.#toggle(),
       forward: still(() => this.#seek(clock.stepFrom(1))),
-      last: still(() => this.#seek(clock.time)),
       jump: still((step) => this.#seek(clock.endOf(step))),
       scrub: (share) => {
         this.#pause(true);
@@ -135,7 +132,7 @@ class Player {
   async load(data) {
     if (this.#text !== data.text) this.#controls.label(data.text);
     this.#text = data.text;
-    this.#full.frame(Boolean(data.fills));
+    this.#full.frame(data);
     this.#seat(this.#panes.length || 1);
     if (data.v !== VERSION) {
       for (const pane of this.#panes) pane.say(data.text["player.unknown"]);
@@ -158,8 +155,7 @@ class Player {
     this.#seat(this.#shown.panes);
     this.#shown.fill(this.#panes);
     const isNew = this.#begin(data);
-    const word = this.#text[this.#panes.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
-    this.#controls.offer(this.#clock.steps, this.#text["player.of"], refusals(this.#timelines, data.text), word);
+    this.#controls.offer(this.#clock, this.#timelines, data.text);
     this.#clock.stops = data.stops ?? [];
     this.#obey(data.cmd);
     this.#setPace(this.#clock.speed, this.#clock.even);
@@ -168,7 +164,12 @@ class Player {
     if (isNew) this.#marker.stand(data.text);
     this.#changing = false;
     this.#layout();
-    if (!isNew) requestAnimationFrame(() => setTimeout(() => this.#complete()));
+    if (isNew) this.#start(data);
+    else requestAnimationFrame(() => setTimeout(() => this.#complete()));
+  }
+
+  #start({ start }) {
+    if (start?.plays && !this.#calm.matches) this.#play();
   }
 
   // All that is around pictures comes with the first of them, and a frame after those that come later.
@@ -193,7 +194,7 @@ class Player {
     const share = clock.position / Math.max(1, clock.steps);
     this.#ids = ids;
     const timelines = this.#timelines;
-    clock.follow(timelines, isSame);
+    clock.follow(timelines, isSame, this.#panes.length > 1 ? 0 : this.#panes[0].old?.time);
     this.#host.stretch();
     if (isNew) {
       this.#pause(true);
@@ -310,7 +311,6 @@ class Player {
 
   #setPace(speed, even) {
     Object.assign(this.#clock, { speed, even });
-    this.#scale = even ? "" : fill(this.#text["player.scale"], { sim: seconds(this.#clock.pace) });
     this.#choose();
     this.#draw();
   }
@@ -352,8 +352,9 @@ class Player {
 
   #choose() {
     const { speed, even } = this.#clock;
-    const pace = this.#text[even ? "player.paced" : "player.true"];
-    this.#controls.choose({ view: this.#view, lit: this.#lit, speed, even, pace, scale: this.#scale });
+    const scaled = (each) => fill(this.#text["player.scale"], { sim: about(this.#clock.paceAt(each)) });
+    const scales = SPEEDS.map((each) => (even ? `${each}×` : scaled(each)));
+    this.#controls.choose({ view: this.#view, lit: this.#lit, speed, even, pace: this.#text["player.paced"], scales });
   }
 
   // Nothing chosen, nothing explained, or no longer the whole screen.

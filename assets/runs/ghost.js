@@ -41,6 +41,7 @@ export class Ghost {
   #level;
   #others = null; // the links that were otherwise, with what they are now
   #pictures;
+  #seen = null;
   #turn = null;
   #ways;
 
@@ -53,10 +54,10 @@ export class Ghost {
   standing(picture, view, t) {
     if (picture.moved) return picture.moved(this.timeline, t);
     if (!picture.scene) return []; // what every rank holds is shown, not where things are
-    const own = this.#pictures.of(view);
-    if (picture.scene.focus !== own.scene?.focus || !stands(picture.scene, own.scene)) return [];
+    const scene = this.#scene(picture, view);
+    if (!scene) return [];
     const { camera } = picture;
-    if (this.#turn !== camera.turn) this.#look(own.scene, camera);
+    if (this.#turn !== camera.turn || this.#seen !== scene) this.#look(scene, camera);
     return this.timeline.moving(t).flatMap((i) => {
       const path = this.#level.path(i);
       if (!path) return [];
@@ -65,8 +66,14 @@ export class Ghost {
     });
   }
 
+  // Its own picture's scene where that has everything stand as the other's does, or none.
+  #scene({ scene }, view) {
+    const own = this.#pictures.of(view);
+    return (own.scenes ?? [own.scene]).find((each) => each?.focus === scene.focus && stands(each, scene));
+  }
+
   #look(scene, camera) {
-    this.#turn = camera.turn;
+    [this.#turn, this.#seen] = [camera.turn, scene];
     const groups = new Groups(scene.devices);
     this.#level = new Level(this.timeline, scene, groups, camera.scale);
     this.#ways = new Ways(this.timeline, groups, this.#level);
@@ -81,7 +88,7 @@ export class Ghost {
       g.setLineDash(DASH);
       g.strokeStyle = quiet(colours);
       g.lineWidth = 1.3;
-      if (picture.scene?.focus === "link") this.#paintLinks(g, picture);
+      if (picture.scene?.focus === "link" && this.#seen) this.#paintLinks(g, picture);
       if (picture.moved) picture.end(this.timeline.time);
       paintBlocks(g, this.timeline, drawn, { side, colours, lit: null, chosen: -1, isOld: true });
       g.restore();
@@ -89,7 +96,7 @@ export class Ghost {
   }
 
   #paintLinks(g, { camera, timeline }) {
-    const { scene } = this.#pictures.of("machine");
+    const scene = this.#seen;
     const at = ([x, y]) => [camera.x(x), camera.y(y)];
     for (const { link, isGone } of this.#changed(timeline)) {
       const points = scene.lines[link].map(at);

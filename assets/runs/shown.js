@@ -38,7 +38,14 @@ export class Shown {
     return this.#data.runs.map(({ id }) => this.#known.get(id));
   }
 
+  // Whether a run is held against itself, as one that has just been pinned is.
+  get #isAlone() {
+    const { runs } = this.#data;
+    return runs.every(({ id }) => id === runs[0].id);
+  }
+
   get #isOne() {
+    if (this.#isAlone) return true;
     const timelines = this.#timelines;
     return timelines.length === 2 && sharesPicture(timelines) && !(this.#isApart ?? !sharesSchedule(timelines));
   }
@@ -55,8 +62,9 @@ export class Shown {
     toOneScale(timelines);
     for (const [k, pane] of panes.entries()) {
       pane.load(isOne ? { ...runs[k], title: "" } : runs[k], timelines[k], text);
-      if (isOne) pane.against(timelines[1], runs[1].title || text["player.whatif.before"]);
-      else pane.against(runs.length > 1 ? timelines[0] : null);
+      if (this.#isAlone) pane.against(null);
+      else if (isOne) pane.against(timelines[1], runs[1].title || text["player.whatif.before"]);
+      else pane.against(timelines[0]);
     }
   }
 }

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from sim.machines import called, machine
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Device, Link, Topology, both_ways
 from sim.topology.host import BLACKWELL
 from sim.units import Bandwidth, GBps, Time
@@ -14,6 +15,7 @@ C2C = 300 * GBps
 
 @called("dgx-spark", "spark")
 @machine
+@titled("DGX Spark")
 def gb10(
     *,
     hosts: Annotated[int, Bounds(1, 64)] = 2,

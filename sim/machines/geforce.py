@@ -7,6 +7,7 @@ import numpy as np
 
 from sim.machines import called, machine
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Ints, Router, Routes, Topology
 from sim.topology.host import AMPERE, Place, build_host, gpu
 from sim.topology.path_classes import pair_classes
@@ -25,6 +26,7 @@ HOST_COPY = 5.24 * GBps
 
 @called("rtx-4090", "4090", "geforce-rtx-4090")
 @machine
+@titled("8 RTX 4090")
 def geforce_4090(
     *,
     gpus: Annotated[int, Bounds(1, 16)] = 8,

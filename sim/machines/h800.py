@@ -1,11 +1,13 @@
 """GPUs with fewer NVLinks than the A100 and H100, for China."""
 
 from sim.machines import server
+from sim.registry import titled
 from sim.topology.host import AMPERE, HOPPER, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all
 
 
 @server(HOPPER)
+@titled("HGX H800")
 def h800() -> Server:
     """HGX H800: 8 H800 with 8 NVLinks each on NVSwitch (400 GB/s both ways nominal), a 400 Gbit/s NIC per GPU.
 
@@ -17,6 +19,7 @@ def h800() -> Server:
 
 
 @server(AMPERE)
+@titled("HGX A800")
 def a800() -> Server:
     """HGX A800: 8 A800 with 8 NVLinks each on NVSwitch (400 GB/s both ways nominal); 4 NICs of 200 Gbit/s.
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from sim.machines import machine
 from sim.machines.geforce import HOST_COPY, PEER, through_host
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Topology
 from sim.topology.host import AMPERE, Place, build_host, gpu
 from sim.topology.path_classes import pair_classes
@@ -13,6 +14,7 @@ from sim.units import Bandwidth
 
 
 @machine
+@titled("8 L20")
 def l20(
     *,
     gpus: Annotated[int, Bounds(1, 8)] = 8,

@@ -1,12 +1,14 @@
 """AMD's MI350X and MI355X, which differ in power and cooling alone."""
 
 from sim.machines import called, server
+from sim.registry import titled
 from sim.topology.host import CDNA4, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all
 
 
 @called("mi350")
 @server(CDNA4, xgmi=True)
+@titled("8 MI350X")
 def mi350x() -> Server:
     """8 MI350X, each joined to the seven others by one xGMI link; 2 sockets, a 400 Gbit/s NIC per GPU.
 
@@ -17,6 +19,7 @@ def mi350x() -> Server:
 
 @called("mi355", "BM.GPU.MI355X.8")
 @server(CDNA4, xgmi=True)
+@titled("8 MI355X")
 def mi355x() -> Server:
     """8 MI355X, each joined to the seven others by one xGMI link; 2 sockets, a 400 Gbit/s NIC per GPU.
 

@@ -4,6 +4,7 @@ from typing import Annotated, NamedTuple
 
 from sim.machines import called, machine
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Device, Link, Topology, both_ways
 from sim.topology.host import BLACKWELL
 from sim.units import Bandwidth, GBps, Time
@@ -23,6 +24,7 @@ C2C = 360 * GBps
     "BM.GPU.GB200.4",
 )
 @machine
+@titled("GB200 NVL72")
 def gb200_nvl72(
     *,
     trays: Annotated[int, Bounds(1, 18)] = 18,

@@ -6,6 +6,7 @@ from typing import Annotated
 from sim.machines import called, machine
 from sim.machines.pcie import dual_socket_pcie
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Topology
 from sim.topology.host import BLACKWELL
 from sim.topology.servers import Hosts
@@ -17,6 +18,7 @@ NEAR, FAR = 35 * GBps, 28 * GBps
 
 @called("rtx-5090", "5090", "geforce-rtx-5090")
 @machine
+@titled("8 RTX 5090")
 def rtx_5090(
     *,
     gpus: Annotated[int, Bounds(1, 16)] = 8,

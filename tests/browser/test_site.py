@@ -62,7 +62,7 @@ def test_a_lesson_and_the_story_play(enter, plain_server, site, tmp_path, width,
     assert filled.all_inner_texts() == [say("page.learn.next", language)]
     assert page.locator(".rs-lesson-said strong, .rs-lesson-said").first.text_content()
     page.get_by_role("link", name=say("examples.all", language)).click()
-    page.get_by_role("link", name=say("story.offer.again", language)).click()
+    page.get_by_role("link", name=say("story.title", language)).click()
     page.locator('[data-ringside="story"]').wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.keyboard.press("Escape")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.visited import state_of
-from ui.controls.questions import is_same
+from tests.ui.visited import change_state, state_of
+from ui.explore.questions import is_same
 from ui.export.exports import Shot
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import exhibits
@@ -33,8 +33,10 @@ def test_a_question_knows_its_example_however_its_machine_is_written(machine, sa
 def test_how_to_show_it_in_class_is_told_though_the_form_writes_the_machine_in_its_own_way():
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["lang"] = "en"
+    at.query_params["machine"] = "ring:ranks=8"
     at.run()
-    at.button(key="ask_in_class").click().run()
+    change_state(at, SimulateState, question="in_class")
+    at.run()
     assert not at.exception
     assert at.info[0].value.startswith("Press F for full screen")
 

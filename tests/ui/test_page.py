@@ -74,9 +74,7 @@ def test_every_example_capture_is_drawn(capture):
 @pytest.mark.slow
 @each_row("name", [name for name, example in EXAMPLES.items() if not example.asks])
 def test_every_plan_is_drawn_and_its_link_brings_it_back(name):
-    at = page()
-    at.selectbox(key="examples").select(name).run()
-    assert not at.exception
+    at = page(**to_link(EXAMPLES[name].plan))
     assert not at.error, [e.value for e in at.error]
     assert len(players(at)) == 1
     words = {key: at.query_params[key] for key in at.query_params}
@@ -347,6 +345,7 @@ def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_ca
     at.button(key="keep_beside").click().run()
     kept = at.query_params["against"]
     assert not at.exception
+    assert json.loads(players(at)[0].proto.json)["answer"]["headline"] == say("page.compare.pinned")
     collective = next(box for box in at.selectbox if box.key.startswith("title.collective_"))
     collective.select("broadcast").run()
     assert state_of(at, SimulateState).plan.algorithm.startswith("broadcast.")
@@ -357,3 +356,5 @@ def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_ca
     titles = at.dataframe[0].value.iloc[:, 0].tolist()
     assert titles == ["dual-socket-pcie · 64MiB", "switch:ranks=4 · 1MiB"]
     assert not at.exception
+    at.button(key="end_comparison").click().run()
+    assert "against" not in at.query_params

@@ -105,13 +105,19 @@ def has_baseline(plan: Plan) -> bool:
 
 
 def keep(plan: Plan) -> None:
-    """A button that keeps a run beside whatever is chosen next: another collective, size, machine or capture."""
+    """Buttons that pin a run, to compare whatever is chosen next with it, and that end a comparison."""
     runs = differences(plan.against)
 
     @callback
     def is_kept() -> None:
         restore(replace(plan, against=beside([*runs, plan.kept_beside()])))
 
+    @callback
+    def is_ended() -> None:
+        restore(replace(plan, against=""))
+
+    if runs:
+        st.button(tell("page.compare.end"), icon=":material/close:", on_click=is_ended, key="end_comparison")
     full = len(runs) >= MOST
     st.button(
         tell("page.compare.keep"),

@@ -28,7 +28,7 @@ from ui.player.payload import pack
 from ui.player.scripts import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, script
 from ui.story import VIEW, telling
 from ui.talk import lessons
-from ui.text import ENGLISH, catalogue, language_names, languages, say
+from ui.text import ENGLISH, language_names, languages, say
 
 ADDRESS = "http://localhost:8501/"
 MARK = 'data-ringside="site"'
@@ -153,7 +153,7 @@ def _sources() -> str:
 
 def _first_minute(language: str) -> Iterator[tuple[str, str]]:
     """The story's page."""
-    title = say("story.offer.again", language)
+    title = say("story.title", language)
     yield _at(language, "story.html"), _taught("story", title, _story(language), language)
 
 
@@ -177,10 +177,10 @@ def _learned(language: str, taught: Sequence[str], runs: lessons.Runs) -> Iterat
 def _story(language: str) -> dict[str, Any]:
     """The first minute, and the run on which it ends, behind it."""
     whole = telling.story(language)
-    offer = {name: text for name, text in catalogue(language).items() if name.startswith("story.offer")}
     last = whole["runs"][whole["chapters"][-1]["run"]]
     data = player_data([last], language, Start(0.0, VIEW))
-    return data | {"story": {"text": offer, "seen": False, "number": 1, "told": whole}}
+    words = whole["text"] | {"story.say.own": say("story.say.end", language)}  # no server takes a machine
+    return data | {"story": {"number": 1, "told": whole | {"text": words}}}
 
 
 def _taught(name: str, title: str, data: dict[str, Any], language: str) -> str:
@@ -310,7 +310,7 @@ def _front(examples: Sequence[Exhibit], language: str, address: str, taught: Seq
 
 def _learning(language: str, taught: Sequence[str]) -> str:
     """Ways to the story and to every lesson."""
-    story = f'<p><a href="story.html">{escape(say("story.offer.again", language))}</a></p>'
+    story = f'<p><a href="story.html">{escape(say("story.title", language))}</a></p>'
     links = [
         f'<li><a href="lessons/{lesson.name}.html">{escape(say(f"lesson.{lesson.name}.title", language))}</a></li>'
         for lesson in sorted(LESSONS.values(), key=lambda lesson: lesson.order)

@@ -33,13 +33,12 @@ LONGEST = 12_000
 """Characters of a drawing that a link may carry."""
 
 
-@page(order=45, state=BuildState)
+@page(order=45, state=BuildState, opens_settings=True)
 def build() -> None:
     """Draw the page once."""
     _arrive()
     change(BuildState, solved=frozenset(remembered("ladder", set(state(BuildState).solved), set(TASKS))))
     with st.sidebar:
-        st.markdown(f"**{tell('page.build.title')}**")
         st.caption(tell("build.tagline"))
         _choose(state(BuildState).drawing, state(BuildState).solved)
     if problem := state(BuildState).problem:

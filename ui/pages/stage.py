@@ -1,4 +1,4 @@
-"""The stage: choices in the sidebar, the player in the middle, the numbers and the code around it."""
+"""The stage: a title to choose in, the player, the numbers and the code below it, settings beside it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,17 +19,20 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale, fmt_share
 from ui import address
-from ui.controls import answer, compare, diagnosis, fork, form, questions, sidebar, title
+from ui.controls import answer, compare, diagnosis, fork, form, title
+from ui.explore import menu as explore
+from ui.explore import questions
 from ui.export.exports import EXPORTS
 from ui.pages import page
 from ui.plan import picture
-from ui.plan.beginning import LONGEST_WORD, beginning_of, explaining
+from ui.plan.beginning import LONGEST_WORD, beginning_of, explaining, is_first_visit
 from ui.plan.picture import STALLED, Picture
 from ui.player import component
 from ui.player.offers import offers
 from ui.player.views import VIEWS
-from ui.share import menu, saving
-from ui.simulate import ahead, past, story
+from ui.share import menu as share
+from ui.share import saving
+from ui.simulate import ahead, intro, past, story
 from ui.simulate.load import load_of
 from ui.simulate.machines import format_of, machine_of
 from ui.simulate.state import SimulateState
@@ -58,18 +61,21 @@ def stage() -> None:
         return
     runs = _run_at_once(state(SimulateState).plan)
     with st.sidebar:
-        st.markdown(f"**{_say('page.title')}**")
-        st.caption(_say("page.tagline"))
         plan, topology = form.choose(is_run=bool(runs))
     if topology is not None and topology.n < 2:
+        with title.actions():
+            explore.draw(plan)
         title.without_a_run(plan, topology)
         _machine_panel(topology)
         return
-    heading = st.container()
+    heading, beside = st.container(), st.container(key="intro")
     plan, topology, runs = _shown(plan, topology, runs)
     with heading:
         _heading(plan, runs[0][1])
         questions.answer(runs)
+    if state(SimulateState).is_first:
+        with beside:
+            intro.draw(runs[0][1])
     if address.length_of(plan) > LONGEST:
         _offer_file(plan)
     above = st.container(key="diagnosis") if plan.capture else None
@@ -145,8 +151,10 @@ def _arrive() -> str:
     plan, problem = _named(words)
     start, late = beginning_of(words)
     problem = problem or (retold(late) if late else "")
-    become(now.arrived(plan, start, problem))
+    become(now.arrived(plan, start, problem, is_first=is_first_visit(words)))
     address.stands_for(plan)
+    if story.WORD in words:
+        story.hear("open")
     return problem
 
 
@@ -178,14 +186,13 @@ def _heading(plan: Plan, picture: Picture) -> None:
     """What runs, as a sentence to choose in; examples; and what is wrong with the run, if anything."""
     with st.container(key="heading"):
         st.title(plain(picture.title), anchor=False)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
-        title.draw(plan, picture.machine)
-        with title.actions():
-            questions.menu()
-            sidebar.examples()
+    with title.actions():
+        explore.draw(plan)
+        share.draw(plan, _place)
+    with title.line(plan, picture.machine):
+        if not state(SimulateState).is_first:
             compare.keep(plan)
-            menu.draw(plan, _place)
-            past.undo()
+        past.undo()
     if picture.verdict not in ("ok", "unchecked", STALLED):
         st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
 
@@ -249,7 +256,7 @@ def _stage(plan: Plan, runs: list[compare.Run]) -> None:
         fork.take(plan)
     is_brushed = state(SimulateState).is_brushed  # what is marked is the part of a film
     change(SimulateState, is_brushed=False)
-    if story.ended() or is_brushed:
+    if story.has_led_on() or is_brushed:
         st.rerun()
     usual = explaining(plan, (picture.shaped for _, picture, _ in runs))
     now = state(SimulateState)
@@ -263,14 +270,13 @@ def _stage(plan: Plan, runs: list[compare.Run]) -> None:
         place=now.start.place,
         usual=usual,
         is_linked=True,
+        plays=now.is_first,
     )
     become(replace(now, keeps_instant=False))
     questions_here = [] if plan.is_kept else offers(spoken())
-    player, memory = st.container(key="picture"), st.container()
-    with memory:
-        story.remember()
-    offered, fills = story.shown(plan), st.context.is_embedded and len(runs) == 1 + len(plan.others())
-    more = {"offers": questions_here, "story": offered, "fills": fills, "turn": now.drawings}
+    player = st.container(key="picture")
+    story_data, fills = story.shown(plan), st.context.is_embedded and len(runs) == 1 + len(plan.others())
+    more = {"offers": questions_here, "story": story_data, "fills": fills, "turn": now.drawings}
     more["future"] = ahead.asking(plan)
     more["answer"] = answer.of(runs)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)

@@ -48,12 +48,11 @@ CHARTS = {
 """Tables that are drawn too: what goes along, and what goes up."""
 
 
-@page(order=20, state=TrainState)
+@page(order=20, state=TrainState, opens_settings=True)
 def train() -> None:
     """Draw the page once."""
     problem = _arrive()
     with st.sidebar:
-        st.markdown(f"**{tell('page.train.title')}**")
         st.caption(tell("train.tagline"))
         brought = _brought()
     if brought is not None:
