@@ -121,29 +121,24 @@ export class Pane {
   #listen() {
     const { canvas, slotsCanvas } = this.#elements;
     const isFocused = () => this.root.matches(":focus-within");
-    const pin = (focus) => this.pin(focus);
+    const [pin, opened] = [(focus) => this.pin(focus), () => this.#host.layout()];
     this.#links = new Links(this.root, this.#host, {
       isFocused,
       hover: (event, focus) => this.#tip.point(event, focus),
-      changed: () => this.#host.layout(),
+      changed: opened,
     });
     const carry = new Carry(canvas, this.#elements.main, {
       view: () => ({ timeline: this.#timeline, offers: this.#host.offers, picture: this.#picture }),
       ask: (spec) => this.#host.whatIf?.ask(spec),
     });
-    this.#tip.watch(
-      canvas,
-      () => this.#picture,
-      pin,
-      () => this.#host.layout(),
-    );
+    this.#tip.watch(canvas, () => this.#picture, { pin, opened });
     handle(canvas, {
       picture: () => this.#picture,
       isFocused,
       moved: () => this.#host.draw(),
       drags: (event) => !carry.takes(event),
     });
-    this.#tip.watch(slotsCanvas, () => this.#beside.picture, pin);
+    this.#tip.watch(slotsCanvas, () => this.#beside.picture, { pin, opened });
   }
 
   // Show which stretch of time is played over and over.

@@ -102,7 +102,7 @@ def player_data(runs: list[dict[str, Any]], language: str, start: Start | None =
 def _texts(language: str) -> dict[str, str]:
     """The player's own words."""
     own = ("player.", "caption.", "page.title")
-    said = {**english_texts(), **{key.removeprefix(ERROR): text for key, text in written(language).items()}}
+    said = dict(english_texts()) | {key.removeprefix(ERROR): text for key, text in written(language).items()}
     return {
         **{name: text for name, text in catalogue(language).items() if name.startswith(own)},
         **{name: said[name] for name in english_texts() if name.startswith(ANSWERS)},
