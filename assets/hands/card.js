@@ -90,7 +90,7 @@ export class Card {
     const main = make("div", "rs-drags", this.#root);
     const row = make("div", "rs-actions", this.#root);
     const answer = new Answer(this.#root, text);
-    const more = make("details", "rs-more", this.#root);
+    const more = make("details", "rs-card-more", this.#root);
     make("summary", "", more).textContent = text["player.card.more"];
     this.#lines ??= make("div", "rs-lines", more);
     const { host, preview } = { host: this.#host, preview: this.#preview };

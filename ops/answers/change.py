@@ -24,7 +24,7 @@ PLAIN = {"0.5": "half", "2": "twice"}
 """Shares and factors that have a word of their own."""
 
 
-class Change(NamedTuple):
+class Difference(NamedTuple):
     """A word of a plan that differs, what it says more (or of a size, what it was), and that as a phrase."""
 
     word: str
@@ -50,7 +50,7 @@ def change_of(before: Plan, after: Plan) -> Message:
     return joined
 
 
-def changes(before: Plan, after: Plan) -> list[Change]:
+def changes(before: Plan, after: Plan) -> list[Difference]:
     """Return what `after` does otherwise than `before`, one by one."""
     return [change for word in changed_words(before, after) for change in _changes(word, before, after)]
 
@@ -64,24 +64,24 @@ def added_faults(before: Plan | None, after: Plan | None) -> list[tuple[str, dic
     return [(kind, pairs(rest)) for kind, _, rest in added]
 
 
-def _changes(word: str, before: Plan, after: Plan) -> Iterator[Change]:
+def _changes(word: str, before: Plan, after: Plan) -> Iterator[Difference]:
     old, new = getattr(before, word), getattr(after, word)
     if word in LISTS:
-        yield from (Change(word, spec, described(word, spec)) for spec in entries(new) if spec not in entries(old))
+        yield from (Difference(word, spec, described(word, spec)) for spec in entries(new) if spec not in entries(old))
         for spec in entries(old):
             if spec not in entries(new):
-                yield Change(word, "", Message("answer.change.without", change=described(word, spec)))
+                yield Difference(word, "", Message("answer.change.without", change=described(word, spec)))
     elif word in ("capture", "rates"):
-        yield Change(word, "", Message("answer.change.capture"))
+        yield Difference(word, "", Message("answer.change.capture"))
     elif word == "algorithm":
         names = {"old": called(old, beside=new), "new": called(new, beside=old, first=True)}
-        yield Change(word, "", Message("answer.change.algorithm", **names))
+        yield Difference(word, "", Message("answer.change.algorithm", **names))
     elif word == "size":
         was, now = (fmt_size(parse_size(size)) for size in (old, new))
-        yield Change(word, was, Message("answer.change.size", old=was, new=now))
+        yield Difference(word, was, Message("answer.change.size", old=was, new=now))
     else:
         key = f"answer.change.{word}" if old and new else f"answer.change.{word}.{'new' if new else 'none'}"
-        yield Change(word, "", Message(key, old=str(old), new=str(new)))
+        yield Difference(word, "", Message(key, old=str(old), new=str(new)))
 
 
 def described(word: str, spec: str) -> Message:

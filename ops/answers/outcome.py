@@ -1,23 +1,26 @@
 """What an answer needs to know of a run: few numbers, so that runs of several processes can be compared."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ops.answers.cut import until_it_stalls
 from ops.answers.sending import Sending, sending_of
 from ops.answers.waits import Holder, link_name, link_waited_for, rank_waited_for
 from ops.plan import Plan
+from ops.plan.notation import entries, listed
 from ops.run import Run, kept
 from sim.engine.stall import circle, stuck, waiting
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, StalledError, UnreachableError
 from sim.topology import Floats, Topology
 from sim.trace import Trace, metrics
 
 FULL = 1 << 18
 """Runs of at most so many transfers have every row, so that who waits for what can be followed."""
+CUT = "cut_cable:"
+"""How an edit begins that removes a link."""
+T = TypeVar("T")
 
 
 class Links(NamedTuple):
@@ -108,6 +111,22 @@ def carried_out(plan: Plan) -> Run | Trace:
         if not isinstance(error.trace, Trace):
             raise
         return error.trace
+
+
+def until_it_stalls(run: Callable[[Plan], T], plan: Plan) -> T:
+    """Return what `run` makes of a plan; where a removed link cuts ranks off, of that link being dead from the start.
+
+    What can go another way does so; the rest waits for ever. Raises what `run` raises.
+    """
+    try:
+        return run(plan)
+    except UnreachableError as error:
+        cut = [spec for spec in entries(plan.edits) if spec.startswith(CUT)]
+        if not cut or error.trace:
+            raise
+        kept = listed([spec for spec in entries(plan.edits) if spec not in cut])
+        dead = [f"dead_link:{spec.removeprefix(CUT)},reroute=yes" for spec in cut]
+        return run(replace(plan, edits=kept, fault=listed([*plan.faults, *dead])))
 
 
 def of_run(run: Run, plan: Plan | None = None) -> Outcome:

@@ -91,7 +91,7 @@ def test_a_link_is_explained_with_who_shares_it(play):
     page = play("?machine=nodes:nodes=2,gpus=4&algorithm=alltoall.linear&t=0.004")
     page.player.get_by_label("Look at").select_option(label="H0.NIC0 → SPINE")
     expect(page.player.locator(".rs-card-state")).to_have_text(re.compile("25 GB/s of 25 GB/s.*full"))
-    page.player.locator(".rs-more > summary").click()
+    page.player.locator(".rs-card-more > summary").click()
     lines = page.player.locator(".rs-lines").inner_text().split("\n")
     assert sum("1.56 GB/s" in line for line in lines) == 4
     assert "and 12 more" in lines

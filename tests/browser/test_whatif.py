@@ -41,7 +41,7 @@ def python_says(query, spec):
 
 def choose(page, label, key):
     page.player.get_by_label("Look at").select_option(label=label)
-    page.player.locator(".rs-more").evaluate("e => (e.open = true)")
+    page.player.locator(".rs-card-more").evaluate("e => (e.open = true)")
     return page.player.locator(f"input[data-drag={key}]").first
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from ops import ALGORITHMS
 from ops.answers.change import described
-from ops.answers.cut import CUT
+from ops.answers.outcome import CUT
 from ops.libraries import LIBRARIES
 from ops.plan import Plan
 from ops.plan.examples import example_captures

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ops.answers import Outcome, of_run, of_stall
-from ops.answers.cut import until_it_stalls
+from ops.answers.outcome import until_it_stalls
 from ops.lab.crossovers import crossovers
 from ops.plan import Plan
 from ops.run import Run
