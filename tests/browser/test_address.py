@@ -20,11 +20,12 @@ RING = "?machine=switch:ranks=8"
 
 
 def place(page):
+    card = page.player.locator(".rs-card")
     return {
         "t": pytest.approx(page.t, rel=1e-9),
         "view": page.data("view"),
         "loop": page.page.evaluate("new URLSearchParams(location.search).get('brush')"),
-        "chosen": page.player.locator(".rs-lines").inner_text() if page.player.locator(".rs-card").is_visible() else "",
+        "chosen": card.locator(".rs-card-head").inner_text() if card.is_visible() else "",
         "camera": [round(block["x"]) for block in page.ask("blocks()")],
     }
 

@@ -281,5 +281,6 @@ def test_a_saturated_link_at_half_its_bandwidth_is_drawn_full_and_marked(play):
     assert during[ink] > before[ink] + 200  # the sign with what is left of the link
     page.player.locator(".rs-look .rs-pick").select_option(label="CPU0 → CPU1")
     page.ask("seek(0.005)")
+    page.player.locator(".rs-more > summary").click()
     card = page.player.locator(".rs-card").inner_text()
     assert page.told("player.changed", share="50%", own="16 GB/s") in card
