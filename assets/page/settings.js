@@ -9,7 +9,7 @@ const LOOK = `
   button:hover, button[aria-expanded="true"] { background: var(--st-secondary-background-color) }
   button:focus-visible { outline: 2px solid var(--st-primary-color) }
   svg { width: 16px; height: 16px; fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linecap: round }
-  @media (max-width: 768px) { span { position: absolute; width: 1px; overflow: hidden; clip-path: inset(50%) } }`;
+  @media (max-width: 1000px) { span { position: absolute; width: 1px; overflow: hidden; clip-path: inset(50%) } }`;
 const ICON =
   '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 7h10M19 7h2M3 17h2M11 17h10"/>' +
   '<circle cx="16" cy="7" r="2.5"/><circle cx="8" cy="17" r="2.5"/></svg>';

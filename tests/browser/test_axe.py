@@ -72,14 +72,14 @@ def test_nothing_shines_through_the_ways_to_other_pages(visit):
     page = visit("?page=health", ".st-key-ways", color_scheme="dark", viewport={"width": 1440, "height": 900}).page
     bar = page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-ways)')
     painted = bar.evaluate("e => [getComputedStyle(e).position, getComputedStyle(e).backgroundColor]")
-    assert painted == ["sticky", "rgb(23, 22, 20)"]
+    assert painted == ["fixed", "rgb(19, 21, 25)"]
 
 
 def test_what_is_chosen_in_the_form_is_read_on_its_grey(visit):
     page = visit("?page=train", '[data-testid="stSidebar"] [data-variant="segmented_control"][data-selected] p').page
     chosen = page.locator('[data-testid="stSidebar"] [data-variant="segmented_control"][data-selected] p')
     page.wait_for_function(STYLED)
-    expect(chosen).to_have_css("color", "rgb(0, 96, 154)")  # once the page knows that its paper is light
+    expect(chosen).to_have_css("color", "rgb(23, 25, 30)")  # once the page knows that its paper is light
     assert [fault for fault in broken(page) if fault[0] == "color-contrast"] == []
 
 

@@ -58,7 +58,7 @@ def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused
     page.evaluate(DROP, [["notes.txt", "hello"]])
     page.get_by_text("notes.txt is no topology known here").wait_for()
     assert one.data("steps") == "14"
-    page.get_by_text("中文").click()
+    one.choose("Language", "中文")
     page.get_by_text("学习", exact=True).wait_for()
     one.settle()
     page.get_by_text("学习", exact=True).click()
