@@ -57,8 +57,9 @@ def expected(
 ) -> Answer:
     """Show what a machine should reach: time, bandwidth, error band, lower bound and limiting link.
 
-    With --gate, a table of nccl-tests is held against the band instead. The band holds four of five rows of a healthy
-    machine, so the answer is no where more than a fifth of the rows below 1 MiB, or of those from there on, are slower.
+    With --gate, a table of nccl-tests is held against the band instead. One of ten rows of a healthy
+    machine is below the band; the answer is no if more rows are than one of twenty healthy tables has, below or from
+    1 MiB.
     """
     plan = _plan(machine, hosts, words)
     if tables:
