@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from docs import api_page, catalogue, fault_page, published_page, validation_page
+from docs import api_page, catalogue, fault_page, machine_page, published_page, validation_page
 from sim.base.files.whole_file import write_whole
 from sim.registry import one_sentence
 
 MADE = {
     "algorithms.md": catalogue.page,
     "api.md": api_page.page,
+    "machines.md": machine_page.page,
     "published.md": published_page.page,
     "validation.md": validation_page.page,
     "what-if.md": fault_page.page,

@@ -10,13 +10,13 @@ from sim.parameters import Parameter
 HEAD = """# What if
 
 The faults of a run, from the same list as the terminal and the dashboard: `--fault NAME:key=value,…`, and
-*What if* in the sidebar. A click in the player offers some of them. Braces are filled in with the clicked link or
+*What if* in the settings. A click in the player offers some of them. Braces are filled in with the clicked link or
 device, the current instant, and the run's time. A comma in a device's name is written `%2C`; `;`, `=`, `|` and
 `&` have codes of their own, as in links. This page is made by `python -m docs`; a test says when it is stale.
 """
 EDITING = """# Another machine
 
-Changes to a machine before a run: `--edit NAME:key=value,…`, and *Change the machine* in the sidebar.
+Changes to a machine before a run: `--edit NAME:key=value,…`, and *Change the machine* in the settings.
 Several edits are made one after the other; `topology` lists the changes.
 """
 

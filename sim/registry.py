@@ -7,10 +7,12 @@ those of its kind) is refused in one sentence that names the file; so is what go
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -29,6 +31,36 @@ THROUGH = "terminal."
 """What every error passes on its way out, whoever made it: commands are blamed for their own lines alone."""
 
 
+def titled(title: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a function the name that people read, where that is not its own name in words. Stands below `@machine`.
+
+    Parameters
+    ----------
+    title : str
+        The name, as it is written inside a sentence.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the function unchanged.
+    """
+
+    def named(function: Callable[..., Any]) -> Callable[..., Any]:
+        vars(function)["title"] = title
+        return function
+
+    return named
+
+
+def title_of(function: Callable[..., Any], name: str) -> str:
+    """Return the name that people read of a registered function: the one it was given, or its own in words.
+
+    >>> title_of(titled("DGX A100")(lambda: None), "dgx_a100"), title_of(lambda: None, "double_ring")
+    ('DGX A100', 'double ring')
+    """
+    return getattr(inspect.unwrap(function), "title", "") or name.replace("_", " ")
+
+
 class AdditionError(InputError):
     """Something in a registry's folder cannot be listed; the message names the file and the mend."""
 
@@ -37,7 +69,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     """Entries by name. `package` holds a module per entry or family of entries; `what` is what one is called.
 
     `function` gives the function an entry is made of, whose docstring and keyword parameters describe it; `leading`
-    are the names its positional arguments must have, which are no parameters.
+    are the names its positional arguments must have, which are no parameters. Where it is `lenient` a name may be
+    written in other letters and with other hyphens, and entries have aliases.
     """
 
     def __init__(
@@ -47,10 +80,12 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         *,
         function: Callable[[Entry], Callable[..., Any]] | None = None,
         leading: tuple[str, ...] = (),
+        lenient: bool = False,
     ) -> None:
         PACKAGES.add(package)
         self._package, self._what = package, what
-        self._function, self._leading = function, leading
+        self._function, self._leading, self._lenient = function, leading, lenient
+        self._aliases: dict[str, dict[str, str]] = {}
         self._entries: dict[str, Entry] = {}
         self._loaded = False
 
@@ -89,6 +124,28 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             raise AdditionError("addition.name_twice", files=files, what=Message(self._what), name=name)
         self._check(name, entry)
         self._entries[name] = entry
+
+    def alias(self, name: str, *aliases: str) -> None:
+        """Let other names stand for an entry. Raises AdditionError for a name that stands for another one already."""
+        for alias in aliases:
+            other = self._plain().get(_letters(alias), name)
+            if other != name:
+                files = [*filter(None, (self._file(self._entries[it]) for it in (other, name)))]
+                raise AdditionError("addition.name_twice", files=files, what=Message(self._what), name=alias)
+            self._aliases.setdefault(name, {})[_letters(alias)] = alias
+
+    def aliases(self, name: str) -> tuple[str, ...]:
+        """Other names of an entry, as they were given."""
+        return tuple(self._aliases.get(name, {}).values())
+
+    def resolved(self, name: str) -> str:
+        """The entry's own name for one of its names in any spelling; the name itself where no entry has it."""
+        return name if name in self._all() or not self._lenient else self._plain().get(_letters(name), name)
+
+    def _plain(self) -> dict[str, str]:
+        """Entries' names by their letters and digits alone, aliases' too."""
+        by_alias = {letters: name for name, aliases in self._aliases.items() for letters in aliases}
+        return by_alias | {_letters(name): name for name in self._entries}
 
     def _check(self, name: str, entry: Entry) -> None:
         function = self._function(entry) if self._function else None
@@ -146,6 +203,10 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         """The first line of an entry's docstring."""
         return summary(self._described(name))
 
+    def title(self, name: str) -> str:
+        """The name of an entry that people read."""
+        return title_of(self._described(name), name.rpartition(".")[2])
+
     def about(self, name: str) -> str:
         """The rest of an entry's docstring."""
         return about(self._described(name))
@@ -160,9 +221,13 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     def __getitem__(self, name: str) -> Entry:
         entries = self._all()
+        if isinstance(name, str):
+            name = self.resolved(name)
         if not isinstance(name, str) or name not in entries:
             expect_kind(name, str, f"the name of a {self._what}", "give a text")
-            choices = nearest_first(name, sorted(entries))
+            plain = self._plain() if self._lenient else {}
+            near = [plain[letters] for letters in get_close_matches(_letters(name)[:60], plain)]
+            choices = list(dict.fromkeys([*near, *nearest_first(name, sorted(entries))]))
             raise InputError("thing.unknown", what=Message(self._what), name=name, choices=choices)
         return entries[name]
 
@@ -174,13 +239,22 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             return default
 
     def __contains__(self, name: object) -> bool:
-        return name in self._all()
+        return isinstance(name, str) and self.resolved(name) in self._all()
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._all()))
 
     def __len__(self) -> int:
         return len(self._all())
+
+
+def _letters(name: str) -> str:
+    """A name without what people write between its letters and digits.
+
+    >>> _letters("ND A100-v4"), _letters("p4d.24xlarge")
+    ('nda100v4', 'p4d24xlarge')
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def shown(path: str | Path) -> str:

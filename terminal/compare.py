@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ops.answers import Answered, Outcome, answer, outcome_of
+from ops.answers import Answered, answer, carried_out, of_run, of_stall
 from ops.lab.crossovers import crossovers
 from ops.libraries.nccl.own.band import band_of
 from ops.plan import Plan
@@ -65,7 +65,7 @@ def compare(plan: Plan, algorithms: tuple[str, ...], against: str | None) -> Ans
     data |= {"winner_network": best["network"]} if "network" in best else {}
     text = _text(data)
     if len(algorithms) == 2 and len(plans) == 1:
-        before, after = (Outcome(plan.of(spec), run) for spec, run in zip(algorithms, runs, strict=True))
+        before, after = (of_run(run, plan.of(spec)) for spec, run in zip(algorithms, runs, strict=True))
         text = "\n".join([said(data, answer(before, after)), text])
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, text)
 
@@ -75,9 +75,14 @@ def _what_if(plan: Plan, against: str) -> Answer:
     changes = differences(against)
     if len(changes) != 1:
         raise InputError("option.compare_to", text=against)
-    before, after = outcome_of(plan.changed(changes[0])), outcome_of(plan)
-    rows = [_row(plan.algorithm, run) if (run := each.run) else _stalled(plan.algorithm) for each in (before, after)]
-    data: dict[str, Any] = {"machine": after.topology.name, "runs": rows, "compared_to": changes[0]}
+    plans = [plan.changed(changes[0]), plan]
+    ended = [carried_out(each) for each in plans]
+    rows = [_row(plan.algorithm, run) if isinstance(run, Run) else _stalled(plan.algorithm) for run in ended]
+    data: dict[str, Any] = {"machine": ended[1].topology.name, "runs": rows, "compared_to": changes[0]}
+    before, after = (
+        of_run(run, each) if isinstance(run, Run) else of_stall(run, each)
+        for run, each in zip(ended, plans, strict=True)
+    )
     text = said(data, answer(before, after))
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, text)
 

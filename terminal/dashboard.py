@@ -10,7 +10,8 @@ import click
 from sim.errors import InputError
 from terminal import DONE, LIMITS, NO, Answer, command
 from terminal.shared.types import WHOLE
-from ui.server.guard import EMBED_FROM, HOSTS, is_origin
+from ui.server.guard import HOSTS
+from ui.share.embed import EMBED_FROM, is_origin
 
 APP = Path(__file__).parents[1] / "app.py"
 PORT = "8501"

@@ -51,6 +51,10 @@ def _functions(registry: Registry[Any]) -> list[_Entry]:
     return [_Entry(name, registry.summary(name), registry.parameters(name)) for name in registry]
 
 
+def _machines() -> list[_Entry]:
+    return [entry._replace(more={"aliases": list(MACHINES.aliases(entry.name))}) for entry in _functions(MACHINES)]
+
+
 def _formats() -> list[_Entry]:
     return [
         _Entry(name, entry.title, entry.options, {"of": kind, "written": entry.write is not None})
@@ -82,7 +86,7 @@ def _networks() -> list[_Entry]:
 SECTIONS: dict[str, Callable[[], list[_Entry]]] = {
     "collectives": _collectives,
     "algorithms": _algorithms,
-    "machines": partial(_functions, MACHINES),
+    "machines": _machines,
     "faults": partial(_functions, FAULTS),
     "formats": _formats,
     "workloads": _workloads,
@@ -130,11 +134,13 @@ def _counted(data: dict[str, Any], text: str) -> Answer:
 
 def _lines(entries: list[_Entry], *, with_parameters: bool) -> Iterator[str]:
     width = max(len(entry.name) for entry in entries)
-    for name, summary, parameters, _ in entries:
+    for name, summary, parameters, more in entries:
         yield f"{name:{width}}  {summary}"
         if with_parameters and parameters:
             typed = (f"{p.name}={NONE if p.default is None else p.typed}" for p in parameters.values())
             yield f"{'':{width}}  {','.join(typed)}"
+        if with_parameters and "reference" not in more and more.get("aliases"):
+            yield f"{'':{width}}  also {', '.join(more['aliases'])}"
 
 
 def _as_data(entry: _Entry) -> dict[str, Any]:

@@ -4,15 +4,16 @@ from typing import Any
 
 import click
 
+from ops.answers.contradiction import against_others, against_tuner
 from ops.libraries.nccl.choice import NcclChoice, choose, work_of
 from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.own.band import band_at
 from ops.libraries.nccl.releases import NEWEST
 from ops.libraries.nccl.tuner import Candidate
-from ops.libraries.nccl.variables import set_variables
+from ops.libraries.nccl.variables import machine_with, set_variables
 from ops.plan import Plan
 from ops.plan.notation import assignments
-from ops.run import execute
+from ops.run import Run, execute
 from sim.placement import placement_of
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
@@ -44,8 +45,8 @@ from terminal.shared.types import ASSIGNMENT, SIZE
 @click.option("--collective", default="allreduce", metavar="NAME", help="allreduce if left out")
 def nccl_choice(plan: Plan, sizes: tuple[int, ...], collective: str) -> Answer:
     """Show NCCL's algorithm and protocol, its predictions for all of them, and its rings."""
-    machine = plan.topology()
     options = set_variables(assignments(plan.settings, "--set"), "nccl-choice")
+    machine = machine_with(plan.topology(), options)
     ranks = machine.taking_part(plan.ranks)
     choices = [
         choose(machine, collective, size, ranks, options=options)
@@ -79,10 +80,12 @@ def _machine(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
 
 
 def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
-    def row(candidate: Candidate) -> dict[str, Any]:
+    def simulated(candidate: Candidate) -> Run:
         work = work_of(topology, choice, taken=candidate)
         least = work.schedule.promise.blocks if work.schedule.promise else 1  # fewer bytes are padded to one a block
-        simulated = execute(topology, work, max(choice.size, least)).time
+        return execute(topology, work, max(choice.size, least))
+
+    def row(candidate: Candidate, run: Run) -> dict[str, Any]:
         tuned = candidate.algorithm != "SendRecv"
         return {
             "algorithm": candidate.algorithm,
@@ -91,11 +94,14 @@ def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
             "latency_s": candidate.latency if tuned else None,
             "bandwidth_Bps": candidate.bandwidth if tuned else None,
             "predicted_s": candidate.time if tuned else None,
-            "simulated_s": simulated,
+            "simulated_s": run.time,
             "chosen": candidate is choice.chosen,
         }
 
-    rows = [row(candidate) for candidate in choice.candidates]
+    runs = {candidate: simulated(candidate) for candidate in choice.candidates}
+    rows = [row(candidate, run) for candidate, run in runs.items()]
+    times = {candidate: run.time for candidate, run in runs.items()}
+    apart = against_tuner(runs[choice.chosen], choice.chosen), against_others(times, choice.chosen)
     best = rows[0]
     return {
         "size_bytes": choice.size,
@@ -104,6 +110,7 @@ def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
         "predicted_s": best["predicted_s"],
         "simulated_s": best["simulated_s"],
         "expected_error": _band(topology, choice),
+        "contradictions": [str(message) for message in apart if message],
         "candidates": rows,
     }
 
@@ -128,6 +135,7 @@ def _text(data: dict[str, Any]) -> str:
             mark = "<-" if row["chosen"] else ""
             rest = f"  simulated {fmt_time(row['simulated_s']):>9}  {mark}"
             lines.append(f"  {row['algorithm']:9} {row['protocol']:7} {predicted}{rest}".rstrip())
+        lines += [f"  note: {sentence}" for sentence in choice["contradictions"]]
     for k, ring in enumerate(data["rings"]):
         shown = " ".join(map(str, ring[:32])) + (" …" if len(ring) > 32 else "")
         lines.append(f"ring {k}: {shown}")

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from ops.answers import of_run
 from ops.plan import Plan
 from ops.run.part import FULL, shown
 from sim.base.files.whole_file import write_whole
@@ -16,6 +17,7 @@ from terminal.shared.options import RUN, asks, carried_out
 from terminal.shared.progress import Bar
 from terminal.shared.types import LANGUAGE, NUMBER, TIME, WHOLE
 from ui.export import exports
+from ui.player.answer import answer_of
 
 
 @command(kind=BatchCommand)
@@ -50,7 +52,8 @@ def render(plan: Plan, output: str, view: str, language: str, theme: str | None,
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)
     shot.check(ending)
     outcome = carried_out(plan, history=True, written=FULL)
-    data = exports.render(shown(outcome), ending, replace(shot, plan=plan))
+    answer = answer_of([of_run(outcome, plan)], ("",), language, remedies=False)
+    data = exports.render(shown(outcome), ending, replace(shot, plan=plan, answer=answer))
     write_whole(output, data)
     data_of_run = facts(outcome) | {"file": output, "bytes": len(data), "kind": exports.EXPORTS[ending].title}
     text = f"{outcome.work.name} is in {output}: {exports.EXPORTS[ending].title}, {len(data):,} bytes"

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from ops.answers.contradiction import contradiction
 from ops.plan import Plan
 from ops.run import Run
 from sim.base.files.whole_file import write_whole
@@ -47,6 +48,8 @@ def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     if trace is not None:
         write_whole(trace, outcome.trace.to_json())
     data = facts(outcome) | placed | ({"numbers": numbers} if numbers else {}) | PROMPT | dict(outcome.real)
+    apart = contradiction(plan, outcome)
+    data |= {"contradictions": [str(apart)]} if apart else {}
     data |= {"sim_s": outcome.timing.real.get("sim_s", 0.0), "wall_s": time.perf_counter() - begun}
     right = outcome.verdict.ok and (numbers is None or numbers["right"])
     return Answer(DONE if right else NO, data, _text(data, outcome))
@@ -62,7 +65,7 @@ def _text(data: dict[str, Any], outcome: Run) -> str:
     load = f", {fmt_size(data['size_bytes'])}" if data["size_bytes"] else ""
     head = f"{_called(outcome)} on {data['machine']}: {data['ranks']} ranks{load}"
     lines = [*_rows(data, outcome).items(), *(("fault", _fault(hit)) for hit in data["faults"])]
-    notes = [f"note: {note}" for note in outcome.topology.assumed]
+    notes = [f"note: {note}" for note in (*data.get("contradictions", ()), *outcome.topology.assumed)]
     return "\n".join([head, *(f"  {name:11} {value}" for name, value in lines), *notes])
 
 

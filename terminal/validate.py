@@ -9,9 +9,10 @@ from ops.libraries.nccl.own.band import bands_at
 from ops.libraries.nccl.own.numbers import calibrated
 from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.variables import set_variables
-from ops.measured.comparison import Compared, Outside, compare_table, forced, verdict, winners
+from ops.measured.comparison import Compared, Outside, compare_table, verdict, winners
 from ops.measured.files import place, read_all
 from ops.measured.rows import Table
+from ops.measured.run_words import forced
 from ops.plan.notation import assignments
 from sim.errors import InputError
 from sim.placement import placement_of

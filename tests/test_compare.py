@@ -62,7 +62,7 @@ def test_the_terminal_names_the_winner_and_the_sizes(capsys):
     out = capsys.readouterr().out
     runs = [line.split()[0] for line in out.splitlines() if line.startswith("  allreduce.")]
     assert runs == ["allreduce.ring", "allreduce.recursive_doubling"]
-    assert out.startswith("allreduce.recursive_doubling instead of allreduce.ring: ")
+    assert out.startswith("Recursive doubling instead of ring: ")
     assert "on, allreduce.ring is faster than allreduce.recursive_doubling" in out
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import cli
 from tests.tables import each_row
 from tests.test_cli import process
 
-PATIENCE = 60
+PATIENCE = 30
 """Seconds for what takes two where nothing else runs."""
 WAITING = "from mpi4py import MPI\nwhile True:\n    MPI.COMM_WORLD.Barrier()\n"
 LONG = {
@@ -34,6 +35,15 @@ def busy(group):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def stopped(running):
+    """What a process says that is interrupted as by a terminal, twice where the first is lost while C code imports."""
+    for _ in range(2):
+        os.killpg(running.pid, signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return running.communicate(timeout=PATIENCE)[1]
+    raise AssertionError("it runs on")
+
+
 @pytest.mark.slow
 @each_row(
     "name, seconds",
@@ -45,14 +55,13 @@ def test_ctrl_c_ends_a_long_command_with_one_word(name, seconds, tmp_path):
     begun = time.monotonic()
     words = [str(tmp_path / word) if word in ("wait.py", "t.parquet", "film.gif") else word for word in LONG[name]]
     with process(name, *words, start_new_session=True) as running:
-        while running.poll() is None and busy(running.pid) < seconds and time.monotonic() - begun < PATIENCE:
+        while running.poll() is None and busy(running.pid) < seconds and time.monotonic() - begun < 2 * PATIENCE:
             time.sleep(0.05)
         assert running.poll() is None, running.communicate()
-        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
         try:
-            _, err = running.communicate(timeout=PATIENCE)
+            err = stopped(running)
         finally:
             running.kill()
-    *before, last = err.splitlines()
-    assert (running.returncode, last) == (cli.INTERRUPTED, "cli.py: stopped")
+    *before, last = err.splitlines() or [""]
+    assert (running.returncode, last) == (cli.INTERRUPTED, "cli.py: stopped"), err
     assert all(line.startswith("cli.py: about ") for line in before if line), err

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from sim.errors import Message, ReportedError, english_texts
+from sim.registry import Registry
 
 FOLDER = Path(__file__).parents[1] / "assets" / "text"
 ENGLISH = "en"
@@ -188,6 +189,19 @@ def summary(name: str, english: str) -> str:
     return words.get(f"summary.{name}") or words.get(f"summary.{name.replace('v.', '.', 1).removesuffix('v')}", english)
 
 
+def titled(kind: str, name: str) -> str:
+    """What people call an algorithm, collective or machine, inside a sentence in the language of this visit.
+
+    English stands in the thing itself; other catalogues may have `name.KIND.NAME`, one for the algorithms of a name.
+    """
+    from ops import ALGORITHMS
+    from ops.collectives import COLLECTIVES
+    from sim.machines import MACHINES
+
+    lists: dict[str, Registry[Any]] = {"algorithm": ALGORITHMS, "collective": COLLECTIVES, "machine": MACHINES}
+    return catalogue(spoken()).get(f"name.{kind}.{name.rpartition('.')[2]}") or lists[kind].title(name)
+
+
 def things() -> dict[str, str]:
     """Ids of the texts that registries ask for, each with what is told where no catalogue has it."""
     from ops import ALGORITHMS
@@ -210,7 +224,14 @@ def things() -> dict[str, str]:
     }
     goals = {f"task.{name}": task.goal for name, task in TASKS.items()}
     goals |= {f"task.{name}.because": task.because for name, task in TASKS.items()}
-    return {f"summary.{name}": english for name, english in plain.items()} | dict(lessons) | offered | uses | goals
+    kinds: dict[str, Registry[Any]] = {"algorithm": ALGORITHMS, "collective": COLLECTIVES, "machine": MACHINES}
+    names = {
+        f"name.{kind}.{name.rpartition('.')[2]}": entries.title(name)
+        for kind, entries in kinds.items()
+        for name in entries
+    }
+    summaries = {f"summary.{name}": english for name, english in plain.items()}
+    return summaries | dict(lessons) | offered | uses | goals | names
 
 
 def _uneven(name: str) -> bool:

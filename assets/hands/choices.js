@@ -1,8 +1,17 @@
 // What may be looked at, to be chosen from a list: what the pointer can ask about, the keyboard can too.
 
 import { linkName } from "../pane/explain.js";
+import { make } from "../player/elements.js";
 
 const MOST = 512;
+
+// An empty list with a label, and behind it a hint if there is one.
+export function listOf(parent, label, hint) {
+  const root = make("label", "rs-look", parent);
+  root.textContent = `${label} `;
+  if (hint) make("span", "rs-hint", parent).textContent = hint;
+  return make("select", "rs-pick", root);
+}
 
 function option([name, value]) {
   const one = document.createElement("option");

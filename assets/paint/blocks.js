@@ -3,11 +3,12 @@
 import { MANY, blockColour, blockNumber, inkOn } from "./ink.js";
 import { LEAST, isPassed } from "./labels.js";
 
-const SMALL = 6;
+export const SMALL = 6; // pixels across, from which on blocks are more than marks
 const DOT = 4;
 const FEW = 32;
 const LEAST_SIDE = 2;
 const RIM = 1.5; // pixels of paper around a block, which sets it off from lines and other blocks
+const TRAIL = { alpha: 0.6, least: 0.2, wide: 0.9 }; // at its block, and how wide it is, of that, farthest from it
 const NAME = 0.85; // of a block's height that its name takes up
 
 // Pixels across a message, where the largest of all on this clock has `side`: its area is its bytes.
@@ -45,6 +46,41 @@ function isCovered(drawn, sides, k) {
     if (Math.abs(drawn[j].x - x) < reach && Math.abs(drawn[j].y - y) < reach * NAME) return true;
   }
   return false;
+}
+
+// Where blocks came from over half a hop: `trails` has for each block its points, the oldest first, in pixels. A trail is
+// as wide as its block there, narrow at its end, and fades.
+export function paintTrails(g, timeline, trails, { side, colours }) {
+  g.globalAlpha = TRAIL.alpha;
+  for (const { i, points } of trails) {
+    const [[ax, ay], [bx, by]] = [points[0], points.at(-1)];
+    if (Math.hypot(bx - ax, by - ay) < 1) continue;
+    const colour = blockColour(timeline.c.block[timeline.moveStart[i]], colours);
+    const fading = g.createLinearGradient(ax, ay, bx, by);
+    fading.addColorStop(0, `${colour}00`);
+    fading.addColorStop(1, colour);
+    g.fillStyle = fading;
+    g.beginPath();
+    for (const [x, y] of outline(points, (sideOf(timeline, i, side) / 2) * TRAIL.wide)) g.lineTo(x, y);
+    g.fill();
+  }
+  g.globalAlpha = 1;
+}
+
+// Along one side of points, and back along the other, ever farther from them.
+function outline(points, half) {
+  const last = points.length - 1;
+  const sides = points.map(([x, y], k) => {
+    const [[ax, ay], [bx, by]] = [points[Math.max(0, k - 1)], points[Math.min(last, k + 1)]];
+    const away = Math.hypot(bx - ax, by - ay) || 1;
+    const wide = (half * (TRAIL.least + ((1 - TRAIL.least) * k) / last)) / away;
+    const [dx, dy] = [-(by - ay) * wide, (bx - ax) * wide];
+    return [
+      [x + dx, y + dy],
+      [x - dx, y - dy],
+    ];
+  });
+  return [...sides.map(([one]) => one), ...sides.map(([, other]) => other).toReversed()];
 }
 
 function paintHalo(g, x, y, side, colours) {

@@ -55,6 +55,11 @@ export class Camera {
     return this.#size.map((side) => side / 2);
   }
 
+  // Left, top, width and height of all there is to see, in device widths.
+  get whole() {
+    return this.#frame;
+  }
+
   get isHome() {
     return this.zoom === 1;
   }

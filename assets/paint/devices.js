@@ -1,10 +1,16 @@
 // Devices as they stand on a picture: frames, names where they can be read, and what ranks hold, in small.
 
+import { paintIcon } from "./icons.js";
+import { blockColour, faint } from "./ink.js";
 import { LEAST } from "./labels.js";
-import { blockColour, faint, quiet } from "./ink.js";
 
 const BAR = 6; // times as wide as high: its name stands at its end
-const STRIP = 14; // pixels of height from which on a rank's slots are drawn on it
+const STRIP = 14; // pixels of height, beside its name, from which on a rank's slots are drawn on it
+
+// Pixels of type, and of what is above a rank's slots.
+const sizeOf = (wanted) => Math.max(LEAST, Math.min(15, wanted));
+const headOf = (high) => sizeOf(high * 0.24) + 7;
+const hasStrip = (high) => high > STRIP + LEAST;
 
 export class Devices {
   #camera;
@@ -52,14 +58,14 @@ export class Devices {
     };
     const otherLook = {
       frame: { colour: faint(colours, 0.3), width: 1, fill: colours.surface },
-      fill: quiet(colours),
+      fill: colours.quiet,
       weight: 500,
     };
     for (const d of list) {
       const look = devices.rank[d] >= 0 ? rankLook : otherLook;
       this.frame(g, d, { ...look.frame, width: Math.min(look.frame.width, this.#camera.scale / 8) });
-      if (devices.rank[d] >= 0) this.#rankName(d, look, labels);
-      else this.#name(d, look, labels);
+      const isNamed = devices.rank[d] >= 0 ? this.#rankName(d, look, labels) : this.#name(d, look, labels);
+      if (!isNamed) paintIcon(g, devices.kind[d], this.box(d), look.fill);
       const [x, y, w, h] = this.box(d);
       labels.take([x, y, x + w, y + h]);
     }
@@ -68,24 +74,23 @@ export class Devices {
   // A rank's name, or the shorter: its number; nothing of it is below its line.
   #rankName(d, { fill, weight }, labels) {
     const [x, y, w, h] = this.box(d);
-    const rank = this.#scene.devices.rank[d];
-    const size = Math.max(LEAST, Math.min(15, h * 0.26));
-    if (h < size - 1) return;
-    const word = labels.fitting([this.#timeline.rankName(rank), this.#timeline.rankNumber(rank)], w, { size, weight });
-    const down = h > STRIP + size ? size * 0.5 + 3 + h * 0.02 : h / 2;
-    labels.write(word, x + w / 2, y + down, { size, weight, fill });
+    const size = sizeOf(h * 0.24);
+    if (h < size - 1) return false;
+    const word = labels.fitting(this.#scene.devices.label[d], w - 2, { size, weight });
+    const down = hasStrip(h) ? headOf(h) / 2 + 2 : h / 2;
+    return labels.write(word, x + w / 2, y + down, { size, weight, fill, above: true });
   }
 
   // The name of any other device: above what passes it, at the end of a bar, whose middle messages cross.
   #name(d, { fill, weight }, labels) {
-    const { name, wide } = this.#scene.devices;
+    const { label, wide } = this.#scene.devices;
     const [x, y, w, h] = this.box(d);
-    const size = Math.max(LEAST, Math.min(15, h * 0.5));
-    if (h < size + 1) return;
-    const word = labels.fitting([name[d], name[d].split(".").at(-1)], w - 2, { size, weight });
+    const size = sizeOf(h * 0.5);
+    if (h < size + 1) return false;
+    const word = labels.fitting(label[d], w - 2, { size, weight });
     const look = { size, weight, fill, above: true };
-    if (wide?.[d] && w > BAR * h) labels.write(word, x + h / 2, y + h / 2, { ...look, align: "left" });
-    else labels.write(word, x + w / 2, y + h / 2, look);
+    if (wide?.[d] && w > BAR * h) return labels.write(word, x + h / 2, y + h / 2, { ...look, align: "left" });
+    return labels.write(word, x + w / 2, y + h / 2, look);
   }
 
   // What ranks hold, in small: only of those where something has landed since the last picture. Whether any was painted.
@@ -107,8 +112,9 @@ export class Devices {
   #strip(g, held, d, colours) {
     const rank = this.#scene.devices.rank[d];
     const [left, top, wide, tall] = this.box(d);
-    if (tall <= STRIP + LEAST) return;
-    const [x, y, w, h] = [left + 3, top + tall * 0.6, wide - 6, tall * 0.34];
+    if (!hasStrip(tall)) return;
+    const [edge, head] = [wide * 0.08, headOf(tall)];
+    const [x, y, w, h] = [left + edge, top + head, wide - 2 * edge, tall - head - edge];
     g.fillStyle = colours.surface;
     g.fillRect(x - 0.5, y, w + 1, h);
     const { slots, whole } = this.#timeline.meta;

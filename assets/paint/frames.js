@@ -1,6 +1,6 @@
 // Frames around what belongs together: open ones behind it, closed ones in its place, each with its name.
 
-import { faint, quiet } from "./ink.js";
+import { faint } from "./ink.js";
 import { LEAST } from "./labels.js";
 
 const SHADE = { host: 0.025, pod: 0.025, rack: 0.035, group: 0.025, numa: 0.05 };
@@ -27,6 +27,14 @@ export class Frames {
   #place([, , x, y, width, height]) {
     const camera = this.#camera;
     return [camera.x(x), camera.y(y), width * camera.wide, height * camera.high];
+  }
+
+  // Whether a point is on the mark of idle devices.
+  isMark(px, py) {
+    return this.#boxes.some((box) => {
+      const [x, y, w, h] = this.#place(box);
+      return box[1] === "idle" && px > x && px < x + w && py > y && py < y + h;
+    });
   }
 
   #trace(g, box, round) {
@@ -65,7 +73,7 @@ export class Frames {
       const [label, , x, y, width, height, side] = box;
       const line = side === "below" ? y + height - HEAD / 2 : y + HEAD / 2;
       const word = labels.fitting(words(label), width * wide - 8, { size, weight: WEIGHT });
-      const look = { size, weight: WEIGHT, fill: quiet(colours), align: "left", paper: colours.paper };
+      const look = { size, weight: WEIGHT, fill: colours.quiet, align: "left", above: true };
       labels.write(word, this.#camera.x(x) + scale * 0.3, this.#camera.y(line), look);
     }
   }
@@ -115,7 +123,7 @@ export class Frames {
     labels.write(word, x, y, { size, weight: WEIGHT, fill: colours.ink, above: true });
     if (!isTall) return 0;
     const small = labels.fitting([`${this.#groups.ranks[k]} GPU`], w - 6, { size: LEAST });
-    labels.write(small, x, middle + line * 0.68, { size: LEAST, fill: quiet(colours) });
+    labels.write(small, x, middle + line * 0.68, { size: LEAST, fill: colours.quiet });
     return middle + line * 0.68 + LEAST;
   }
 }

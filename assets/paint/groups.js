@@ -2,7 +2,7 @@
 
 import { walk } from "../trace/walk.js";
 
-const OPEN = 12; // pixels per device width from which on devices are drawn one by one
+const OPEN = 14; // pixels per device width from which on devices are drawn one by one
 const BROAD = 2; // times as wide as high: its name stands at its left, and bundles meet it at its right
 const LANES = [0.55, 0.95]; // shares of a broad tile's width between which they do
 const BARE = 8; // and those that stand in a group besides the groups in it
@@ -83,11 +83,18 @@ export class Level {
     this.alone = [];
     this.inside = new Map([...this.closed].map((k) => [k, []]));
     if (this.closed.size) this.#bundle(scale);
-    else this.alone = scene.lines.map((_, k) => k);
+    else this.alone = scene.lines.map((_, k) => k).filter((k) => !this.#isHidden(k));
   }
 
   get bundles() {
     return [...this.#bundles.values()];
+  }
+
+  // Whether a line ends at a device that is folded away.
+  #isHidden(line) {
+    const { isHidden } = this.#scene;
+    const { src, dst } = this.#timeline.links;
+    return Boolean(isHidden) && (isHidden(src[line]) || isHidden(dst[line]));
   }
 
   // A number for what a device is drawn as: itself, or the tile it is in.
@@ -96,7 +103,7 @@ export class Level {
   }
 
   name(end) {
-    return end < this.in.length ? this.#scene.devices.name[end] : this.groups.boxes[end - this.in.length][0];
+    return end < this.in.length ? this.#scene.devices.label[end][0] : this.groups.boxes[end - this.in.length][0];
   }
 
   #middle(end) {
@@ -136,8 +143,9 @@ export class Level {
     src.forEach((from, link) => {
       const [a, b] = [this.#end(from), this.#end(dst[link])];
       if (a === b) this.inside.get(a - this.in.length)?.push(link);
-      else if (a < this.in.length && b < this.in.length) this.alone.push(link);
-      else {
+      else if (a < this.in.length && b < this.in.length) {
+        if (!this.#isHidden(link)) this.alone.push(link);
+      } else {
         const key = a * count + b;
         if (!this.#bundles.has(key)) this.#bundles.set(key, { a, b, links: [], points: this.#points(a, b, scale) });
         this.#bundles.get(key).links.push(link);

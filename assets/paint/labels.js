@@ -13,16 +13,26 @@ const ASIDE = [0, 1.4, -1.4, 2.8, -2.8, 4.2, -4.2]; // half widths of a sign
 
 const overlap = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
+function lay(g, [left, top, right, bottom], paper) {
+  g.fillStyle = paper;
+  g.beginPath();
+  g.roundRect(left, top, right - left, bottom - top, 3);
+  g.fill();
+}
+
 export class Labels {
   #above = [];
   #cells = new Map();
   #font;
+  #others;
   #g;
   #wide = new Map(); // pixels, by what is written how: what fits is measured, and then written
 
-  constructor(g, font) {
+  // Words keep clear of `others`, too.
+  constructor(g, font, others = null) {
     this.#g = g;
     this.#font = font;
+    this.#others = others;
   }
 
   *#near([left, top, right, bottom]) {
@@ -32,7 +42,7 @@ export class Labels {
 
   isFree(box) {
     for (const cell of this.#near(box)) if (this.#cells.get(cell)?.some((other) => overlap(box, other))) return false;
-    return true;
+    return this.#others?.isFree(box) ?? true;
   }
 
   // Keep what is within left, top, right and bottom free of words from now on.
@@ -67,7 +77,7 @@ export class Labels {
     g.font = `${weight} ${size}px ${this.#font}`;
     this.take(box);
     if (above) this.#above.push({ word, x, y, box, font: g.font, fill, align });
-    if (paper) this.#lay(box, paper);
+    if (paper) lay(g, box, paper);
     g.fillStyle = fill;
     g.textAlign = align;
     g.textBaseline = "middle";
@@ -79,14 +89,6 @@ export class Labels {
     const wide = this.#width(word, size, weight);
     const left = align === "center" ? x - wide / 2 : x;
     return [left - PAD, y - size / 2 - PAD, left + wide + PAD, y + size / 2 + PAD];
-  }
-
-  #lay([left, top, right, bottom], paper) {
-    const g = this.#g;
-    g.fillStyle = paper;
-    g.beginPath();
-    g.roundRect(left, top, right - left, bottom - top, 3);
-    g.fill();
   }
 
   // Write a sign on its place of a line, of which `at(share)` is a point and its direction; or as near to that as there is
@@ -126,15 +128,12 @@ export class Labels {
 // Whether one of such words is where a box is.
 export const isPassed = (words, box) => words.some((one) => overlap(one.box, box));
 
-// Write such words once more, over what passes them.
+// Write such words once more, on paper over what passes them.
 export function lift(g, words, paper) {
   g.textBaseline = "middle";
-  g.lineJoin = "round";
-  g.lineWidth = 3;
-  g.strokeStyle = paper;
-  for (const { word, x, y, font, fill, align } of words) {
+  for (const { word, x, y, box, font, fill, align } of words) {
+    lay(g, box, paper);
     Object.assign(g, { font, fillStyle: fill, textAlign: align });
-    g.strokeText(word, x, y);
     g.fillText(word, x, y);
   }
 }

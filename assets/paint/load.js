@@ -7,31 +7,31 @@ const GREYS = PALETTE.light.load.length;
 export const RED = GREYS + 1;
 
 const isUsed = (share) => share > PALETTE.idle;
-export const isAlike = (busy, most) => busy >= ALIKE * most;
 export const isFull = (share) => share >= PALETTE.full;
 
 // 0 for idle, else a grey from next to nothing to full.
 export const loadLevel = (share) => (isUsed(share) ? Math.min(GREYS, 1 + Math.floor(share * GREYS)) : 0);
 export const loadColour = (level, { load, red }) => (level === RED ? red : load[level - 1]);
 
-// How busy links are over a run, as a share of all that they could carry; known once for its columns.
+// Which links are as busy over the run as the busiest, known once for its columns; none where that is half of those in
+// use or more: then no link is what the others wait for.
 const known = new WeakMap();
-export function busyOf({ c, meta, links }) {
+export function bottlenecks({ c, meta, links }) {
   if (!known.has(c)) {
     const busy = new Float64Array(links.src.length);
     for (let link = 0; link < busy.length; link += 1)
-      for (let b = 0; b < meta.bins; b += 1) busy[link] += c.load[link * meta.bins + b] / 255 / meta.bins;
-    known.set(c, busy);
+      for (let b = 0; b < meta.bins; b += 1) busy[link] += c.load[link * meta.bins + b];
+    const most = busy.reduce((a, b) => Math.max(a, b), 0);
+    const busiest = busy.map((one) => Number(one > 0 && one >= ALIKE * most));
+    const [count, used] = [busiest.reduce((a, b) => a + b, 0), busy.filter((one) => one > 0).length];
+    known.set(c, 2 * count < used ? busiest : busy.fill(0));
   }
   return known.get(c);
 }
 
-// Which links others wait for: those that are full and as busy over the run as any in use; none where all in use are
-// alike. `shares` are of an instant.
-export function waitedFor(shares, busy) {
-  let most = 0;
-  for (const [k, share] of shares.entries()) if (isUsed(share)) most = Math.max(most, busy[k]);
-  const isBusiest = (k) => isFull(shares[k]) && isAlike(busy[k], most);
-  const isMixed = shares.some((share, k) => isUsed(share) && !isBusiest(k));
-  return (k) => isMixed && isBusiest(k);
+// Which links others wait for at an instant: bottlenecks that are full, where others in use are not.
+export function waitedFor(shares, among) {
+  const isRed = (k) => among[k] > 0 && isFull(shares[k]);
+  const isMixed = shares.some((share, k) => isUsed(share) && !isRed(k));
+  return (k) => isMixed && isRed(k);
 }

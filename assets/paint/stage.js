@@ -3,7 +3,7 @@
 import { offLine, pointAlong, walk } from "../trace/walk.js";
 import { Ways } from "../trace/ways.js";
 import { percent, rateText } from "../trace/words.js";
-import { boxOf, paintBlocks, sideOf } from "./blocks.js";
+import { SMALL, boxOf, paintBlocks, paintTrails, sideOf } from "./blocks.js";
 import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
@@ -12,16 +12,19 @@ import { MANY } from "./ink.js";
 import { Lines } from "./lines.js";
 import { LEAST, Labels, lift } from "./labels.js";
 import { Marks } from "./marks.js";
+import { hasRoom, paintTelling } from "./telling.js";
 
 const RATES = 32;
+const TRAILED = 64; // blocks in flight, up to which they have trails
 const RATED = 34; // pixels per device width from which on rates are written
 const LARGEST = 30; // pixels across the largest block
 const LEAST_HIGH = 180;
+const INNER = 0.58; // of what is between the devices of a ring, across and down, that is clear of all others
 
 // `scene` says what stands where:
 // `devices` with `x`, `y`, `kind`, `name`, `rank`, `boxes`; `lines` as points and their `widths` in pixels;
 // `shares(t)` how full every line is, `waitedFor(t)` says which are red, `faulty(t)` which cannot carry what they
-// should, `path(i)` a transfer's way, `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
+// should, `path(i)` a transfer's way, `isRing` whether its middle is free, `isHidden(d)` what is folded away, `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
 export class Stage {
   #backdrop = null; // where the camera has stood for longer than a frame
   #devices;
@@ -62,8 +65,31 @@ export class Stage {
     this.#frames = new Frames(devices.boxes, this.#groups, this.camera);
   }
 
-  layout(surface, { width, most, least = 0 }) {
-    surface.resize(width, least || Math.max(LEAST_HIGH, Math.min(this.camera.height(width), most)));
+  // How high it is in a room.
+  #high({ width, most, least = 0 }) {
+    return least || Math.max(LEAST_HIGH, Math.min(this.camera.height(width), most));
+  }
+
+  // Whether it says what happens in its middle, in a room.
+  tells(room) {
+    this.camera.fit(room.width, this.#high(room));
+    return this.scene.isRing && hasRoom(this.#middle);
+  }
+
+  // What is free within a ring: its middle, and as much around it as is clear of all devices.
+  get #middle() {
+    const { camera, scene } = this;
+    const half = this.timeline.kinds.GPU.map((length) => (length * camera.scale) / 2);
+    const [width, height] = [scene.devices.x.map((x) => camera.x(x)), scene.devices.y.map((y) => camera.y(y))].map(
+      (at, k) => INNER * (Math.max(...at) - Math.min(...at) - 2 * half[k]),
+    );
+    const [left, top, wide, high] = camera.whole;
+    return { x: camera.x(left + wide / 2), y: camera.y(top + high / 2), width, height };
+  }
+
+  layout(surface, room) {
+    const { width } = room;
+    surface.resize(width, this.#high(room));
     this.#surface = surface;
     this.camera.fit(width, surface.height);
     this.#turn = -1;
@@ -78,7 +104,13 @@ export class Stage {
     const [left, top, right, bottom] = camera.view;
     const { x, y } = scene.devices;
     this.#seen = [...x.keys()].filter(
-      (d) => this.#level.in[d] < 0 && x[d] > left - 6 && x[d] < right + 6 && y[d] > top - 1 && y[d] < bottom + 1,
+      (d) =>
+        !scene.isHidden?.(d) &&
+        this.#level.in[d] < 0 &&
+        x[d] > left - 6 &&
+        x[d] < right + 6 &&
+        y[d] > top - 1 &&
+        y[d] < bottom + 1,
     );
     this.#ways = new Ways(this.timeline, this.#groups, this.#level);
     this.#backdrop = null;
@@ -101,7 +133,7 @@ export class Stage {
     this.#marks.paint(g, colours);
   }
 
-  paint(t, { focus, lit, veil, travel }) {
+  paint(t, { focus, lit, veil, travel, told }) {
     const { scene } = this;
     const { context: g, colours } = this.#surface;
     this.#paintStill(t, focus?.kind === scene.focus ? focus.index : -1);
@@ -109,6 +141,7 @@ export class Stage {
     const framed = focus?.kind === "device" ? this.#drawnAs(focus.index) : -1;
     if (framed >= 0) this.#devices.frame(g, framed, { colour: colours.accent, width: 3 });
     veil?.(g);
+    if (told && scene.isRing && this.camera.isHome) paintTelling(g, this.#middle, told, colours);
     this.#paintBlocks(g, t, { focus, lit, travel });
     this.#paintSigns(g, scene.faulty(t));
   }
@@ -217,10 +250,9 @@ export class Stage {
     return this.#seen.find((d) => this.scene.device(d) === device) ?? -1;
   }
 
-  #paintBlocks(g, t, { focus, lit, travel }) {
+  // Find where blocks are on their ways; returns those that stay within a tile.
+  #fly(t) {
     const { camera, timeline } = this;
-    const { colours } = this.#surface;
-    const side = Math.min(LARGEST, Math.max(6, camera.scale * 0.42));
     this.#drawn = [];
     const within = [];
     for (const i of timeline.moving(t)) {
@@ -232,22 +264,45 @@ export class Stage {
       const { x, y } = this.#ways.standing(i, path, timeline.progress(i, t));
       this.#drawn.push({ i, x: camera.x(x), y: camera.y(y) });
     }
+    return within;
+  }
+
+  #paintBlocks(g, t, { focus, lit, travel }) {
+    const { camera, timeline } = this;
+    const { colours } = this.#surface;
+    const side = Math.min(LARGEST, Math.max(6, camera.scale * 0.42));
+    const within = this.#fly(t);
     this.#marks.paintFlights(g, within, t, colours);
+    const trails = travel ? [] : this.#trails(t, side);
+    paintTrails(g, timeline, trails, { side, colours });
     travel?.(this.#drawn);
     const chosen = focus?.kind === "block" ? focus.index : -1;
-    const boxes =
-      this.#drawn.length > MANY ? [] : this.#drawn.map((each) => boxOf(each, sideOf(timeline, each.i, side)));
-    const words = this.#labels.passed(boxes);
+    const words = this.#labels.passed(this.#passing(trails, side));
     paintBlocks(g, timeline, this.#drawn, { side, colours, lit, chosen, words });
-    lift(g, words, colours.panel);
+    lift(g, words, colours.surface);
     if (this.#drawn.length <= RATES && camera.scale > RATED) this.#paintRates(g, t, side);
+  }
+
+  // Where blocks came from, unless they are very many.
+  #trails(t, side) {
+    if (this.#drawn.length > TRAILED || side <= SMALL) return [];
+    const { camera, timeline } = this;
+    const points = (i) => this.#ways.trail(i, this.#level.path(i), timeline.progress(i, t));
+    return this.#drawn.map(({ i }) => ({ i, points: points(i).map(({ x, y }) => [camera.x(x), camera.y(y)]) }));
+  }
+
+  // Boxes of all that may pass a name.
+  #passing(trails, side) {
+    if (this.#drawn.length > MANY) return [];
+    const blocks = this.#drawn.map((each) => boxOf(each, sideOf(this.timeline, each.i, side)));
+    return [...blocks, ...trails.flatMap(({ points }) => points.map(([x, y]) => boxOf({ x, y }, SMALL)))];
   }
 
   // The rates of blocks that others slow down, below them, where there is room.
   #paintRates(g, t, side) {
     const { timeline } = this;
     const { colours } = this.#surface;
-    const labels = new Labels(g, colours.font);
+    const labels = new Labels(g, colours.font, this.#labels);
     for (const { x, y } of this.#drawn) labels.take(boxOf({ x, y }, side));
     const look = { size: LEAST, weight: 600, fill: colours.paper, paper: colours.ink };
     for (const { i, x, y } of this.#drawn)
@@ -287,6 +342,11 @@ export class Stage {
   #centre(d) {
     const [x, y, w, h] = this.#devices.box(d);
     return { x: x + w / 2, y: y + h / 2 };
+  }
+
+  // Whether a point is on the mark of idle devices.
+  isMark(px, py) {
+    return this.#frames.isMark(px, py);
   }
 
   // What is under the pointer: a block, a device or a line.

@@ -46,11 +46,10 @@ function explainLink(timeline, text, t, { index }) {
 // Who sends to whom, on all links: the line of a shape.
 function explainPair(timeline, text, t, { index }) {
   const { shape } = timeline;
-  const flows = timeline
-    .moving(t)
-    .filter((i) => timeline.c.src[i] === shape.src[index] && timeline.c.dst[i] === shape.dst[index]);
+  const [src, dst] = [shape.src, shape.dst].map((ends) => shape.place[ends[index]]);
+  const flows = timeline.moving(t).filter((i) => timeline.c.src[i] === src && timeline.c.dst[i] === dst);
   const name = (place) => timeline.places.name[place].trim();
-  const lines = [`${name(shape.src[index])} → ${name(shape.dst[index])}`];
+  const lines = [`${name(src)} → ${name(dst)}`];
   if (!flows.length) lines.push(text["player.idle"]);
   for (const i of flows.slice(0, LISTED)) lines.push(`${named(timeline, text, i)}: ${rateText(timeline.rate(i, t))}`);
   return lines;

@@ -2,8 +2,9 @@
 
 import { make } from "../player/elements.js";
 import { isFull } from "../player/fullscreen.js";
-import { longest } from "./sentence.js";
+import { longest } from "../answer/sentence.js";
 
+const HEAD = { least: 44, edge: 12 }; // pixels of sentences below a picture, and above them
 const HIGH = { several: 420, least: 220, full: 96, edge: 10 };
 
 // How high a picture and what stands below it may be: what the page says, or what is left of the window.
@@ -11,8 +12,19 @@ export function heightFor(canvas) {
   return parseFloat(getComputedStyle(canvas).getPropertyValue("--rs-high")) || globalThis.innerHeight - topOf(canvas);
 }
 
+// The room of a picture above all that is `under` it and its sentences, `told` pixels high; `isInside` where it says in its
+// middle what they say.
+export function roomOf({ canvas, head }, picture, { several, full, under, told }) {
+  const free = roomFor(canvas, { several, full, under });
+  const isInside = !full && Boolean(picture.tells?.(free));
+  head.classList.toggle("rs-inside", isInside);
+  if (isInside) return { ...free, isInside };
+  const beneath = full ? head.offsetHeight : Math.max(HEAD.least, told) + HEAD.edge;
+  return { ...roomFor(canvas, { several, full, under: under + beneath }), isInside };
+}
+
 // How wide a picture is, and how high it may be above all that is `under` it.
-export function roomFor(canvas, { several, full, under }) {
+function roomFor(canvas, { several, full, under }) {
   const room = Math.min(several && !full ? HIGH.several : Infinity, heightFor(canvas) - under - HIGH.edge);
   const most = Math.max(full ? HIGH.full : HIGH.least, room);
   return { width: canvas.parentElement.clientWidth, most, least: full ? most : 0 };
@@ -42,13 +54,13 @@ function topOf(element) {
 export function elementsOf(parent) {
   const root = make("div", "rs-player", parent, { "data-ringside": "player", tabindex: "0", role: "group" });
   const title = make("h3", "rs-title", root);
-  const head = make("div", "rs-head", root);
-  const caption = make("p", "rs-caption", head);
-  const field = make("p", "rs-field", head);
   const note = make("p", "rs-note", root);
   const main = make("div", "rs-main", make("div", "rs-stand", root));
   const left = make("div", "rs-left", main);
   const canvas = make("canvas", "rs-stage", left, { role: "img" });
+  const head = make("div", "rs-head", left);
+  const caption = make("p", "rs-caption", head);
+  const field = make("p", "rs-field", head);
   const legend = make("div", "rs-legend", left);
   const tip = make("div", "rs-tip", main, { role: "status" });
   const column = make("div", "rs-column", main);

@@ -11,3 +11,10 @@ export function lay(panes, { parent, controls, told, view, span, window }) {
   for (const pane of panes) pane.measure({ several: panes.length > 1, below, full: isFull(parent) });
   for (const pane of panes) pane.layout({ span, window });
 }
+
+// Move every picture's camera; `move` takes it and the middle of its surface.
+export function moveCameras(panes, move) {
+  const cameras = panes.map(({ picture }) => picture?.camera).filter(Boolean);
+  const own = new Map(cameras.map((camera) => [camera.window ?? camera, camera])); // time is moved once for all
+  for (const camera of own.values()) move(camera, ...camera.centre);
+}

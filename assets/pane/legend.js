@@ -4,6 +4,7 @@ import { make } from "../player/elements.js";
 
 // `say(name)` gives a text of the player's. Returns what paints its colours, which are the page's.
 export function legendOf(parent, say) {
+  parent.replaceChildren();
   parent.append(`${say("load")}: ${say("idle")} `);
   const scale = make("span", "rs-ramp", parent);
   parent.append(` ${say("full_load")} `);

@@ -4,18 +4,18 @@ import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
 import { Card, write } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
-import { choicesOf, found, offerChoices } from "../hands/choices.js";
+import { choicesOf, found, listOf, offerChoices } from "../hands/choices.js";
 import { Beside } from "./beside.js";
-import { make } from "../player/elements.js";
 import { explain } from "./explain.js";
-import { elementsOf, keepRoom, roomFor } from "./frame.js";
+import { elementsOf, keepRoom, roomOf } from "./frame.js";
 import { handle } from "./handling.js";
 import { legendOf } from "./legend.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
 import { Preview, entitled } from "./preview.js";
-import { said } from "./sentence.js";
+import { focusOf } from "../answer/reveal.js";
+import { instantOf, said } from "../answer/sentence.js";
 import { Why } from "./why.js";
 
 export class Pane {
@@ -42,6 +42,7 @@ export class Pane {
   #t = 0;
   #text = {};
   #timeline = null;
+  #told = 0; // pixels of its sentences
   #why;
 
   // `host` can `seek(t)`, `pause()` and `draw()` all anew; its `whatIf` answers where it has `offers` to ask what if.
@@ -141,6 +142,7 @@ export class Pane {
     canvas.addEventListener("pointermove", (event) => this.#hover(event, under(event)));
     canvas.addEventListener("pointerleave", () => this.#hover(null, null));
     canvas.addEventListener("pointerdown", (event) => {
+      if (picture()?.press?.(event.offsetX, event.offsetY)) this.#host.layout();
       const focus = under(event);
       this.#hover(event, focus);
       this.pin(focus);
@@ -222,13 +224,9 @@ export class Pane {
     sentTitle.textContent = say("sent");
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
-    legend.replaceChildren();
     this.#paintLegend = legendOf(legend, say);
-    const look = make("label", "rs-look", legend);
-    look.textContent = `${say("look")} `;
-    this.#lookAt = make("select", "rs-pick", look);
+    this.#lookAt = listOf(legend, say("look"), this.#host.offers.length ? say("hint") : "");
     this.#lookAt.addEventListener("change", () => this.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null));
-    if (this.#host.offers.length) make("span", "rs-hint", legend).textContent = say("hint");
     if (this.#timeline && !this.#isFresh) this.#choices();
     this.#why.label(this.#text);
   }
@@ -259,6 +257,7 @@ export class Pane {
   seat(view, { below, told }) {
     if (!this.#timeline) return;
     keepRoom(this.#elements, { below, told });
+    this.#told = told;
     this.show(view);
     this.#beside.seat(this.#timeline, this.#pictures.shown(view));
   }
@@ -266,12 +265,12 @@ export class Pane {
   // Find the room there is: `several` when others stand beside, `below` pixels left for what has to stay in sight below,
   // and `full` where the picture takes all the room it may.
   measure({ several, below, full }) {
-    const { root, canvas, legend } = this.#elements;
+    const { root, legend } = this.#elements;
     this.#room = null;
     if (!this.#timeline || !root.clientWidth) return;
     const side = this.#beside.measure();
     const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
-    const picture = roomFor(canvas, { several, full, under });
+    const picture = roomOf(this.#elements, this.#picture, { several, full, under, told: this.#told });
     this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
   }
 
@@ -281,8 +280,8 @@ export class Pane {
     const { colours, side, picture, whole } = this.#room;
     this.#why.settle(side.isBelow);
     this.#paintLegend(colours);
-    const surface = new Surface(this.#elements.canvas, colours);
-    this.#picture.layout(surface, { ...picture, span, window, order: this.#links.order });
+    const room = { ...picture, span, window, order: this.#links.order };
+    this.#picture.layout(new Surface(this.#elements.canvas, colours), room);
     this.#laid = this.#picture;
     if (this.#isFresh) return;
     this.#beside.layout(colours, side);
@@ -293,11 +292,9 @@ export class Pane {
     if (this.#laid !== this.#picture) return; // where there was no room for it yet
     const [timeline, { root, canvas, slotsCanvas }] = [this.#timeline, this.#elements];
     this.#t = Math.max(0, Math.min(timeline.time, t));
-    const lights = this.#why.lit ?? (lit ? timeline.critical() : null);
     if (this.#morph?.isOver) this.#morph = null;
-    const passing = this.#morph?.state(theme(root));
-    this.#picture.paint(this.#t, { focus: this.#hovered ?? this.#pinned, lit: lights, ...passing });
-    this.#tell();
+    const look = { focus: this.#hovered ?? this.#pinned, lit: this.#why.lit ?? (lit ? timeline.critical() : null) };
+    this.#picture.paint(this.#t, { ...look, told: this.#tell(), ...this.#morph?.state(theme(root)) });
     const sentence = this.#sentence;
     if (canvas.getAttribute("aria-label") !== sentence) {
       canvas.setAttribute("aria-label", sentence);
@@ -322,13 +319,14 @@ export class Pane {
     this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
   }
 
-  // What happens now, and below it the same in the words of the field.
+  // What happens now, and below it the same in the words of the field; returns the words for the picture's middle.
   #tell() {
     const { caption, field } = this.#elements;
     this.#sentence = this.#timeline.caption(this.#t);
     const { plain, exact } = said(this.#timeline, this.#text, this.#t);
     if (caption.textContent !== plain) caption.textContent = plain;
     if (field.textContent !== exact) field.textContent = exact;
+    return { ...instantOf(this.#timeline, this.#text, this.#t), ...(this.#room?.picture.isInside && { exact, plain }) };
   }
 
   #hover(event, focus) {
@@ -363,6 +361,12 @@ export class Pane {
     if (!quiet) this.#card.scrollIntoView();
   }
 
+  // Show what words of an answer are about: a link, a rank, or what the time is made of.
+  reveal(what, name) {
+    if (what === "part" || what === "why") this.#why.reveal(name);
+    else this.pin(focusOf(this.#timeline, what, name));
+  }
+
   // Whether other rows are seen for it.
   #pin(focus) {
     this.#preview.show("");
@@ -378,7 +382,6 @@ export class Pane {
     this.#why.against(timeline);
   }
 
-  // Nothing chosen, nothing explained.
   clear() {
     this.unhover();
     this.pin(null);

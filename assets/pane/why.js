@@ -73,6 +73,14 @@ export class Why {
     this.#note.textContent = part ? this.#noteOf(part) : "";
   }
 
+  // Have it in sight, with a part chosen or all of them.
+  reveal(part) {
+    this.#root.open = true;
+    this.choose(part || null);
+    this.#root.scrollIntoView({ block: "nearest" });
+    this.#host.draw();
+  }
+
   #list() {
     const { parts } = this.#timeline.why;
     const base = this.#base?.why.parts.map(([, time]) => time) ?? parts.map(() => 0);

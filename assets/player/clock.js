@@ -75,9 +75,9 @@ export class Clock {
     return Math.max(SHORTEST, Math.min(LONGEST, this.steps * PER_STEP));
   }
 
-  // Simulated seconds that pass in one on screen.
-  get pace() {
-    return (this.time / this.length) * this.speed;
+  // Simulated seconds that pass in one on screen at a speed.
+  paceAt(speed) {
+    return (this.time / this.length) * speed;
   }
 
   seek(t) {

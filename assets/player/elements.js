@@ -2,13 +2,12 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const ICONS = {
-  first: "M5 4v16M20 4 9 12l11 8z",
   back: "M8 4v16M19 4 11 12l8 8z",
   play: "M6 3.5 20 12 6 20.5z",
   pause: "M7 4v16M17 4v16",
   forward: "M16 4v16M5 4l8 8-8 8z",
-  last: "M19 4v16M4 4l11 8-11 8z",
   full: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5",
+  more: "M5 12h.01M12 12h.01M19 12h.01",
 };
 
 export function make(tag, className, parent, attributes = {}) {
@@ -38,4 +37,10 @@ export function icon(name) {
 export function entitle(button, words) {
   button.setAttribute("aria-label", words);
   button.title = words;
+}
+
+// Tell the page around where a clock stands, as a share of all its time.
+export function tellInstant(parent, { t, time }) {
+  const detail = { share: time > 0 ? t / time : 0 };
+  parent.dispatchEvent(new CustomEvent("ringside-instant", { bubbles: true, composed: true, detail }));
 }

@@ -1,6 +1,7 @@
 // The whole screen for a stage, or for a talk around it; where a browser has no such thing, the whole window.
 
 const FILLING = "rs-filling";
+const BARE = "rs-bare";
 const FRAME = "rs-frame"; // what fills a frame in another page, and always does
 
 // Whether what an element is in fills the screen.
@@ -28,8 +29,10 @@ export class FullScreen {
     return this.#is;
   }
 
-  // Fill what the page is shown in, whether or not the screen is.
-  frame(is) {
+  // Fill what the page is shown in, whether or not the screen is; what plays by itself has nothing around its picture.
+  frame({ fills, start }) {
+    const is = Boolean(fills);
+    this.#root.classList.toggle(BARE, Boolean(start?.plays));
     if (is === this.#root.classList.contains(FRAME)) return;
     this.#root.classList.toggle(FRAME, is);
     this.#root.classList.toggle(FILLING, is || this.#is);

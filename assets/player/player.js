@@ -1,19 +1,20 @@
 // The player: one clock for one run or several, what a person may do, and the frame loop.
 
-import { fill, seconds } from "../trace/words.js";
-import { Clock } from "./clock.js";
-import { Controls } from "./controls.js";
-import { follow, make } from "./elements.js";
+import { about, fill } from "../trace/words.js";
+import { Clock, SPEEDS } from "./clock.js";
+import { Controls } from "../transport/controls.js";
+import { follow, make, tellInstant } from "./elements.js";
 import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
-import { lay } from "../pane/laid.js";
+import { lay, moveCameras } from "../pane/laid.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { Told } from "../pane/frame.js";
 import { decode } from "../trace/decode.js";
-import { canShow, refusals, registered, viewAfter } from "./registry.js";
+import { canShow, registered, viewAfter } from "./registry.js";
 import { Sight } from "./sight.js";
 import { Standings } from "./standings.js";
+import { Strip } from "../answer/strip.js";
 import { TimeWindow } from "../time/window.js";
 
 const VERSION = 4;
@@ -39,9 +40,9 @@ class Player {
   #panes = [];
   #parent;
   #playing = false;
-  #scale = "";
   #sight;
   #standings;
+  #strip;
   #telling = 0;
   #text = {};
   #turn = 0;
@@ -57,6 +58,7 @@ class Player {
     const acts = this.#acts();
     this.#controls = new Controls(acts);
     this.#keys = keysOf(this.#clock, acts, registered());
+    this.#strip = new Strip(parent, acts.reveal);
     this.#standings = new Standings(parent);
     this.#grid = make("div", "rs-panes", parent);
     const [draw, brush, layout] = [() => this.#refresh(), (range) => this.#brush(range), () => this.#layout()];
@@ -85,12 +87,14 @@ class Player {
       this.#pause();
       act(value);
     };
+    const go = (instant) => {
+      this.#pause(true);
+      this.#seek(instant);
+    };
     return {
-      first: still(() => this.#seek(0)),
       back: still(() => this.#seek(clock.stepFrom(-1))),
       play: () => this.#toggle(),
       forward: still(() => this.#seek(clock.stepFrom(1))),
-      last: still(() => this.#seek(clock.time)),
       jump: still((step) => this.#seek(clock.endOf(step))),
       scrub: (share) => {
         this.#pause(true);
@@ -102,13 +106,14 @@ class Player {
       full: () => this.#full.toggle(),
       view: (name) => this.#setView(name),
       light: () => this.#setLit(!this.#lit),
-      go: (instant) => {
-        this.#pause(true);
-        this.#seek(instant);
-      },
+      go,
+      reveal: (what, name) => (what === "t" ? go(Number(name)) : this.#panes[0].reveal(what, name)),
       turn: (name) =>
         this.#setView(name ? (this.#view === name ? FIRST : name) : viewAfter(this.#view, this.#timelines)),
-      look: (move) => this.#look(move),
+      look: (move) => {
+        moveCameras(this.#panes, move);
+        this.#refresh();
+      },
       help: () => this.#controls.toggleHelp(),
       clear: () => this.#clear(),
     };
@@ -123,7 +128,7 @@ class Player {
   async load(data) {
     if (this.#text !== data.text) this.#controls.label(data.text);
     this.#text = data.text;
-    this.#full.frame(Boolean(data.fills));
+    this.#full.frame(data);
     this.#seat(this.#panes.length || 1);
     if (data.v !== VERSION) {
       for (const pane of this.#panes) pane.say(data.text["player.unknown"]);
@@ -142,11 +147,11 @@ class Player {
   // Show runs that are decoded. Panes come with them: one without a run would be an empty place, laid out in vain.
   #take(data, timelines) {
     this.#changing = true;
+    this.#strip.show(data.answer);
     this.#seat(data.runs.length);
     for (const [k, pane] of this.#panes.entries()) pane.load(data.runs[k], timelines[k], data.text);
     const isNew = this.#begin(data);
-    const word = this.#text[data.runs.length > 1 ? "player.moment" : "player.step"]; // of several no steps are one
-    this.#controls.offer(this.#clock.steps, this.#text["player.of"], refusals(this.#timelines, data.text), word);
+    this.#controls.offer(this.#clock, this.#timelines, data.text);
     this.#clock.stops = data.stops ?? [];
     this.#obey(data.cmd);
     this.#setPace(this.#clock.speed, this.#clock.even);
@@ -155,7 +160,12 @@ class Player {
     if (isNew) this.#marker.stand(data.text);
     this.#changing = false;
     this.#layout();
-    if (!isNew) requestAnimationFrame(() => setTimeout(() => this.#complete()));
+    if (isNew) this.#start(data);
+    else requestAnimationFrame(() => setTimeout(() => this.#complete()));
+  }
+
+  #start({ start }) {
+    if (start?.plays && !this.#calm.matches) this.#play();
   }
 
   // All that is around pictures comes with the first of them, and a frame after those that come later.
@@ -219,6 +229,7 @@ class Player {
   #layout() {
     if (!this.#ready || this.#changing) return;
     const [parent, controls, span] = [this.#parent, this.#controls.root, this.#clock.time];
+    this.#strip.fit();
     lay(this.#panes, { parent, controls, told: this.#host.told, view: this.#view, span, window: this.#window });
     this.#draw();
     this.#sight.settle();
@@ -231,10 +242,7 @@ class Player {
     this.#controls.show(this.#clock, this.#panes[0].caption);
     this.#standings.paint(this.#panes, this.#clock.t);
     if (!this.#playing) this.#marker.keep();
-    const share = this.#clock.time > 0 ? this.#clock.t / this.#clock.time : 0;
-    this.#parent.dispatchEvent(
-      new CustomEvent("ringside-instant", { bubbles: true, composed: true, detail: { share } }),
-    );
+    tellInstant(this.#parent, this.#clock);
   }
 
   // Draw again what has changed without the clock; while playing the next frame does.
@@ -302,7 +310,6 @@ class Player {
 
   #setPace(speed, even) {
     Object.assign(this.#clock, { speed, even });
-    this.#scale = even ? "" : fill(this.#text["player.scale"], { sim: seconds(this.#clock.pace) });
     this.#choose();
     this.#draw();
   }
@@ -328,14 +335,6 @@ class Player {
     requestAnimationFrame(() => this.#travel());
   }
 
-  // Move every picture's camera; `move` takes it and the middle of its surface.
-  #look(move) {
-    const cameras = this.#panes.map(({ picture }) => picture?.camera).filter(Boolean);
-    const own = new Map(cameras.map((camera) => [camera.window ?? camera, camera])); // time is moved once for all
-    for (const camera of own.values()) move(camera, ...camera.centre);
-    this.#refresh();
-  }
-
   // Play a stretch of time over and over, or all of it.
   #brush(range) {
     if (String(range) !== String(this.#clock.loop)) this.#tell();
@@ -352,8 +351,9 @@ class Player {
 
   #choose() {
     const { speed, even } = this.#clock;
-    const pace = this.#text[even ? "player.paced" : "player.true"];
-    this.#controls.choose({ view: this.#view, lit: this.#lit, speed, even, pace, scale: this.#scale });
+    const scaled = (each) => fill(this.#text["player.scale"], { sim: about(this.#clock.paceAt(each)) });
+    const scales = SPEEDS.map((each) => (even ? `${each}×` : scaled(each)));
+    this.#controls.choose({ view: this.#view, lit: this.#lit, speed, even, pace: this.#text["player.paced"], scales });
   }
 
   // Nothing chosen, nothing explained, or no longer the whole screen.

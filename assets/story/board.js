@@ -1,9 +1,9 @@
 // Few ranks as large cards with the numbers they hold and the bytes they have sent, their cables, and numbers on their way.
 
 import { blockColour, faint, inkOn, quiet } from "../paint/ink.js";
-import { RED, busyOf, loadColour, loadLevel, waitedFor } from "../paint/load.js";
+import { RED, bottlenecks, loadColour, loadLevel, waitedFor } from "../paint/load.js";
 import { Sent } from "../trace/sent.js";
-import { bytesText, fill, percent } from "../trace/words.js";
+import { bytesLike, fill, percent } from "../trace/words.js";
 import { pointAlong } from "../trace/walk.js";
 import { Plan, meets } from "./plan.js";
 
@@ -85,13 +85,13 @@ export class Board {
   }
 
   // Every rank's numbers and bytes, and cables that are full, in words.
-  describe(t, { sent, loads, busy }, text) {
+  describe(t, { sent, loads, busy, most }, text) {
     const bytes = this.sent.at(t);
     const { timeline } = this;
     const lines = Array.from({ length: timeline.meta.ranks }, (_, rank) => {
       const numbers = this.holds(rank, t).map((it) => it?.value ?? "–");
       const holds = fill(text["story.say.holds"], { rank, numbers: numbers.join(", ") });
-      return sent ? `${holds} ${fill(text["story.say.sent"], { bytes: bytesText(Math.round(bytes[rank])) })}` : holds;
+      return sent ? `${holds} ${fill(text["story.say.sent"], { bytes: bytesLike(bytes[rank], most) })}` : holds;
     });
     if (loads)
       for (const { link, share } of this.#plan.loads(this.#loads(busy)))
@@ -103,7 +103,7 @@ export class Board {
     const { context: g, colours } = this.#surface;
     const shares = this.#loads(moves ? busy : []);
     g.lineCap = "round";
-    const isWaitedFor = waitedFor(shares, busyOf(this.timeline));
+    const isWaitedFor = waitedFor(shares, bottlenecks(this.timeline));
     for (const { link, points } of this.#plan.lanes) {
       const level = isWaitedFor(link) ? RED : loadLevel(shares[link]);
       g.strokeStyle = level ? loadColour(level, colours) : faint(colours, 0.2);
@@ -254,7 +254,7 @@ export class Board {
     if (this.least) g.fillRect(at(this.least) - 1, y - 1, 2, 15);
     g.font = `600 12px ${colours.font}`;
     g.textAlign = "left";
-    g.fillText(bytesText(Math.round(bytes)), x, y + 21);
+    g.fillText(bytesLike(bytes, most), x, y + 21);
   }
 
   // What a message carries, on its way.

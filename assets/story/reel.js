@@ -1,10 +1,9 @@
 // The story as stretches one after the other, and a place in it: a stretch, and how much of it has passed.
 
-const PER_STEP = 1.3; // seconds on screen
-const LEAST = 3;
+const MOVING = 0.75; // of a stretch; the rest of it is for reading
 const MOMENTS = 50; // of a stretch whose mean is told
 
-// `chapters` have `stretches`, each `from` and `to` an instant of the chapter's run, of so many `steps`.
+// `chapters` have `stretches`, each `from` and `to` an instant of the chapter's run, that takes `seconds` on screen.
 export class Reel {
   constructor(chapters) {
     this.stretches = chapters.flatMap((chapter, number) =>
@@ -25,24 +24,18 @@ export class Reel {
   // The instant of the run.
   get t() {
     const { from, to } = this.stretch;
-    return from + (to - from) * this.share;
+    return from + (to - from) * Math.min(1, this.share / MOVING);
   }
 
   // The instants whose loads are shown: this one, and of a stretch that has come to rest all of it.
   get busy() {
     const { from, to } = this.stretch;
-    if (!this.rests) return [this.t];
+    if (this.share < MOVING) return [this.t];
     return Array.from({ length: MOMENTS }, (_, k) => from + ((k + 0.5) / MOMENTS) * (to - from));
   }
 
-  // Whether nothing moves from here to the end of the stretch.
-  get rests() {
-    const { from, to } = this.stretch;
-    return this.share >= 1 || !(to > from);
-  }
-
   get ends() {
-    return this.rests && this.at === this.count - 1;
+    return this.share >= 1 && this.at === this.count - 1;
   }
 
   // To a stretch, from its beginning, or to what it comes to.
@@ -51,23 +44,23 @@ export class Reel {
     this.share = Math.max(0, Math.min(1, share));
   }
 
-  // Let seconds pass; true when that ends the stretch.
+  // Let seconds pass, from one stretch to the next; true when that ends the story.
   pass(seconds) {
-    if (this.rests) return false;
-    this.share = Math.min(1, this.share + seconds / Math.max(LEAST, PER_STEP * this.stretch.steps));
-    return this.rests;
+    this.share = Math.min(1, this.share + seconds / this.stretch.seconds);
+    if (this.share >= 1 && !this.ends) this.go(this.at + 1);
+    return this.ends;
   }
 
   // One thing on: the next of the `bounds` of the run's steps where one is left, else the next stretch.
   step(bounds) {
     const { from, to } = this.stretch;
-    if (this.rests) {
+    if (this.share >= MOVING || !(to > from)) {
       this.go(this.at + 1, this.at + 1 < this.count ? 0 : 1);
       return;
     }
     const slack = (to - from) * 1e-6;
     const next = bounds.find((t) => t > this.t + slack && t < to - slack) ?? to;
-    this.share = next === to ? 1 : (next - from) / (to - from);
+    this.share = next === to ? 1 : (MOVING * (next - from)) / (to - from);
   }
 
   // One thing back: to where the stretch began, or to what the one before came to.

@@ -4,14 +4,14 @@ import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
 import { heightFor } from "../pane/frame.js";
 import { entitle, icon, make } from "../player/elements.js";
-import { bytesText, fill, seconds } from "../trace/words.js";
+import { bytesLike, fill, timeLike } from "../trace/words.js";
 import { elementsOf } from "./elements.js";
 import { Reel } from "./reel.js";
 
 const FINE = 100; // parts of a stretch on the slider
 const PER_PIXEL = 1 / 600; // of a stretch per pixel of the wheel or a finger
 const LONGEST_FRAME = 0.1; // s
-const HIGH = { most: 520, least: 380, edge: 12 };
+const HIGH = { most: 600, least: 380, edge: 24 };
 const PHONE_HEAD = 48; // pixels above it there
 const PHONE = 720; // pixels up to which the story has the whole screen
 
@@ -22,6 +22,8 @@ export class Story {
   #calm;
   #elements;
   #frame = 0;
+  #guess = "";
+  #guesses;
   #last = null;
   #most;
   #moves = false;
@@ -32,12 +34,13 @@ export class Story {
   #touch = null;
   #watch;
 
-  constructor(root, { number, boards, chapters, calm }, say) {
-    Object.assign(this, { number, isEnding: false, lastId: "" });
+  constructor(root, { number, boards, chapters, guesses, calm }, say) {
+    Object.assign(this, { number, isEnding: false });
     this.#root = root;
     this.#boards = boards;
     this.#calm = calm;
     this.#say = say;
+    this.#guesses = guesses;
     this.#reel = new Reel(chapters);
     this.#most = Math.max(...boards.map(({ sent, least }) => Math.max(sent.most, least)));
     this.#elements = elementsOf(root);
@@ -47,7 +50,8 @@ export class Story {
   }
 
   #listen() {
-    const { story, main, back, skip, slider, board } = this.#elements;
+    const { story, main, back, skip, send, slider, board } = this.#elements;
+    send.addEventListener("click", () => this.#send());
     main.addEventListener("click", () => this.#act());
     back.addEventListener("click", () => this.#back());
     skip.addEventListener("click", () => this.#finish("skip"));
@@ -82,17 +86,51 @@ export class Story {
     story.setAttribute("aria-label", text["story.say.label"]);
     entitle(back, text["story.say.back"]);
     skip.querySelector("span").textContent = text["story.say.skip"];
+    this.#elements.send.textContent = text["story.say.send"];
+    this.#writeGuesses();
     slider.setAttribute("aria-label", text["story.say.place"]);
     this.#elements.keys.textContent = text[this.#calm.matches ? "story.say.keys.calm" : "story.say.keys"];
     this.#layout();
+  }
+
+  // The question, once there is something to guess.
+  #writeGuesses() {
+    const { ask } = this.#elements;
+    const words = this.#text["story.say.guess"];
+    ask.setAttribute("aria-label", words);
+    ask.replaceChildren();
+    make("span", "", ask).textContent = words;
+    for (const guess of this.#guesses.all ?? []) {
+      const button = make("button", "rs-button", ask, { type: "button" });
+      button.textContent = `${guess}×`;
+      button.addEventListener("click", () => this.#take(guess));
+    }
+  }
+
+  #take(guess) {
+    this.#guess = guess;
+    this.#elements.main.focus({ preventScroll: true });
+    this.#go(this.#reel.at + 1);
+  }
+
+  // A link to the story, to whoever the system can send it to, or to be pasted.
+  async #send() {
+    const link = new URL(globalThis.location.href);
+    link.searchParams.set("story", "1");
+    const { send } = this.#elements;
+    try {
+      if (navigator.share) await navigator.share({ title: document.title, url: link.href });
+      else await navigator.clipboard.writeText(link.href);
+      send.textContent = this.#text["story.say.sent_link"];
+    } catch {
+      // who changed their mind sends nothing
+    }
   }
 
   begin() {
     this.#root.classList.add("rs-telling");
     this.#layout();
     this.#elements.main.focus({ preventScroll: true });
-    const { story } = this.#elements;
-    story.scrollIntoView({ block: story.clientWidth < PHONE ? "start" : "nearest" });
     this.#go(0);
   }
 
@@ -122,9 +160,8 @@ export class Story {
   // The large button: stop, go on, the next, or the end of it.
   #act() {
     if (this.#moves) this.#pause();
-    else if (this.#reel.ends) this.#finish("end");
+    else if (this.#reel.ends) this.#finish("own");
     else if (this.#calm.matches) this.#step();
-    else if (this.#reel.rests) this.#forward();
     else this.#play();
   }
 
@@ -148,7 +185,7 @@ export class Story {
   // To a stretch, which begins to move.
   #go(at) {
     this.#reel.go(at);
-    if (this.#calm.matches || this.#reel.rests) this.#pause();
+    if (this.#calm.matches) this.#pause();
     else this.#play();
     this.#draw();
   }
@@ -198,9 +235,9 @@ export class Story {
   }
 
   #layout() {
-    const { story, board, bar, keys, legend } = this.#elements;
+    const { story, board, bar, keys, legend, ask } = this.#elements;
     if (!story.clientWidth || !this.#text["story.say.label"]) return;
-    const under = bar.offsetHeight + keys.offsetHeight + legend.offsetHeight + HIGH.edge;
+    const under = bar.offsetHeight + keys.offsetHeight + legend.offsetHeight + ask.offsetHeight + HIGH.edge;
     const within = globalThis.innerHeight - (board.offsetTop - story.offsetTop + PHONE_HEAD);
     const room = (story.clientWidth < PHONE ? within : heightFor(board)) - under;
     const high = Math.max(HIGH.least, Math.min(HIGH.most, room));
@@ -210,20 +247,21 @@ export class Story {
   }
 
   #draw() {
-    const { story, head, words, board, slider, where, clock } = this.#elements;
+    const { story, head, words, board, slider, clock } = this.#elements;
     const { stretch, at, count, place, t, busy } = this.#reel;
     if (!stretch.title || !story.clientWidth) return;
     const text = this.#text;
     const shown = { ...stretch.chapter, most: this.#most, moves: stretch.to > stretch.from, busy };
+    this.#elements.ask.classList.toggle("rs-asks", stretch.asks);
     this.#board.paint(t, shown, text);
     if (words.textContent !== stretch.text) words.textContent = stretch.text;
     head.textContent = stretch.title;
-    where.textContent = `${at + 1} / ${count}`;
-    clock.textContent = `${seconds(t)}`;
+    clock.textContent = timeLike(t, this.#board.timeline.time);
     slider.max = String(count * FINE);
     slider.value = String(Math.round(place * FINE));
+    slider.style.setProperty("--rs-share", String(place / count));
     slider.setAttribute("aria-valuetext", `${at + 1} / ${count}: ${stretch.title}`);
-    this.#paintLegend(shown);
+    this.#paintLegend(shown, stretch.answers);
     this.#offer();
     if (!this.#moves) board.setAttribute("aria-label", this.#board.describe(t, shown, text));
     Object.assign(story.dataset, {
@@ -236,17 +274,22 @@ export class Story {
     });
   }
 
-  #paintLegend({ sent }) {
+  // What bars mean, or how the guess was once it is answered.
+  #paintLegend({ sent, most }, answers) {
     const { legend } = this.#elements;
-    const line = sent ? fill(this.#text["story.say.least"], { bytes: bytesText(this.#board.least) }) : "\u00a0";
+    const [guess, { right }] = [this.#guess, this.#guesses];
+    const verdict = guess === right ? "story.say.guess.right" : "story.say.guess.wrong";
+    const bars = sent ? fill(this.#text["story.say.least"], { bytes: bytesLike(this.#board.least, most) }) : "\u00a0";
+    const line = answers && guess ? fill(this.#text[verdict], { guess, right }) : bars;
     if (legend.textContent !== line) legend.textContent = line;
   }
 
   // What the large button does now.
   #offer() {
-    const { main, back } = this.#elements;
-    const { rests, ends, at, share } = this.#reel;
-    const name = this.#moves ? "pause" : ends ? "end" : rests || this.#calm.matches ? "next" : "play";
+    const { main, back, send } = this.#elements;
+    const { ends, at, share } = this.#reel;
+    const name = this.#moves ? "pause" : ends ? "own" : this.#calm.matches ? "next" : "play";
+    send.hidden = !ends;
     back.disabled = at === 0 && !share;
     if (main.dataset.does === name && main.title === this.#text[`story.say.${name}`]) return;
     main.dataset.does = name;

@@ -93,10 +93,10 @@ class Talk {
   // Show the scene in the player, which obeys a command where there is one.
   #mount(command) {
     const { v, text, all } = this.#data;
-    const { runs, start, stops } = this.#scene;
+    const { runs, start, stops, answer } = this.#scene;
     const played = runs.map(({ id, title }) => Object.assign(Object.create(null), all[id], { title }));
     const begin = { usual: "", is_linked: false, keep: false, ...start, number: this.#entered };
-    const data = { v, text, runs: played, start: begin, stops, cmd: command };
+    const data = { v, text, runs: played, start: begin, stops, answer, cmd: command };
     mountPlayer({ data, parentElement: this.#elements.stage });
   }
 

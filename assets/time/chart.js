@@ -1,7 +1,7 @@
 // Links over time: how full each was, all through the run.
 
 import { blockColour, faint, quiet } from "../paint/ink.js";
-import { RED, busyOf, isAlike, isFull, loadColour, loadLevel } from "../paint/load.js";
+import { RED, bottlenecks, isFull, loadColour, loadLevel } from "../paint/load.js";
 import { averages } from "../trace/averages.js";
 import { RULER, paintBands, paintPhases, paintRuler, paintSpell } from "./ruler.js";
 import { rowsOf } from "./rows.js";
@@ -102,12 +102,10 @@ export class LoadChart {
     const stop = cell > 0 ? Math.min(bins, Math.ceil((to - origin) / cell)) : bins;
     const idle = faint(this.#surface.colours, 0.06);
     const share = (link, j, b) => this.#fine?.[j * bins + b] ?? timeline.c.load[link * bins + b] / 255;
-    const busy = busyOf(timeline);
-    const most = Math.max(...busy);
-    const isUneven = busy.some((one) => one > 0 && !isAlike(one, most));
+    const waited = bottlenecks(timeline);
     const levelAt = (link, j, b) => {
       const now = share(link, j, b);
-      return isUneven && isFull(now) && isAlike(busy[link], most) ? RED : loadLevel(now);
+      return waited[link] && isFull(now) ? RED : loadLevel(now);
     };
     this.rows.forEach((link, j) => {
       let [since, level] = [first, -1]; // cells of one colour are one stroke

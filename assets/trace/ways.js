@@ -3,6 +3,8 @@
 import { pointAlong } from "./walk.js";
 
 const CLEAR = 0.26; // device widths that a block keeps from the edges of the devices at its ends
+const HALF = 1.4; // device widths, about half a hop, for which a block is seen to have come
+const PIECES = 6;
 const MOST_CLEAR = 0.42; // and at most so much of its way at either end
 
 export class Ways {
@@ -23,6 +25,14 @@ export class Ways {
     );
     const [before, after] = path.clear;
     return pointAlong(path, (before + progress * (whole - before - after)) / whole);
+  }
+
+  // Points of the last half hop of a block, the oldest first.
+  trail(i, path, progress) {
+    const from = Math.max(0, progress - HALF / (path.along.at(-1) || HALF));
+    return Array.from({ length: PIECES + 1 }, (_, k) =>
+      this.standing(i, path, from + ((progress - from) * k) / PIECES),
+    );
   }
 
   // How wide and high a device is drawn: as itself, or as the tile that it is in.

@@ -1,6 +1,6 @@
 // Numbers in words, and words with numbers filled in.
 
-const short = (value) => String(Number(value.toPrecision(4)));
+const short = (value, digits = 4) => String(Number(value.toPrecision(digits)));
 
 const UNITS = [
   [1, "s"],
@@ -9,10 +9,13 @@ const UNITS = [
   [1e-9, "ns"],
 ];
 
-export function seconds(value) {
+function timed(value, digits) {
   const [scale, unit] = UNITS.find(([least]) => value >= least) ?? UNITS.at(-1);
-  return `${short(value / scale)} ${unit}`;
+  return `${short(value / scale, digits)} ${unit}`;
 }
+
+export const seconds = (value) => timed(value, 4);
+export const about = (value) => timed(value, 2);
 
 // One unit and one last digit for a time and all it is made of, so that what is shown adds up: as sim.units has it.
 export class TimeScale {
@@ -53,6 +56,18 @@ export function ticks(from, to, most) {
     const t = (first + k) * step;
     return [t, `${(t / scale).toFixed(decimals)} ${unit}`];
   });
+}
+
+// A time in the unit of a whole that it is part of.
+export function timeLike(value, whole) {
+  const scale = TimeScale.of(whole);
+  return scale.text(Math.round((value / scale.scale) * 10 ** scale.decimals));
+}
+
+// Bytes in whole units of the most that they come to, so that the unit stays while they grow.
+export function bytesLike(value, most) {
+  const [scale, unit] = BINARY.find(([least]) => most >= least) ?? [1, "B"];
+  return `${Math.round(value / scale)} ${unit}`;
 }
 
 const BINARY = ["TiB", "GiB", "MiB", "KiB"].map((unit, k) => [1024 ** (4 - k), unit]);

@@ -1,7 +1,9 @@
 // The machine: its devices, its links as wide as they are fast, and every block on its way along them.
 
-import { busyOf, waitedFor } from "../paint/load.js";
+import { bottlenecks, waitedFor } from "../paint/load.js";
+import { Foldable } from "../paint/foldable.js";
 import { Stage } from "../paint/stage.js";
+import { linesOf, routeAlong } from "../trace/walk.js";
 
 const [PLAIN, THIN, ROOM] = [2.6, 1.2, 4.2]; // pixels: of all where they are alike, of the thinnest, and what is added at most
 const ROOMY = 8; // links that end at a rank, up to which they are as wide as they may be
@@ -23,21 +25,36 @@ function roomOf({ src, dst }, ranks) {
   return Math.min(1, ROOMY / (most || 1));
 }
 
-function open(timeline) {
-  const { c, devices, links, lines } = timeline;
+// A picture of the machine with its devices where `placed` says; `hidden` ones are folded into a mark.
+function stage(timeline, { placed, lines, path, hidden }) {
+  const { devices, links } = timeline;
   const room = roomOf(links, devices.rank);
+  const isHidden = new Set(hidden);
   return new Stage(timeline, {
-    devices,
+    devices: { ...devices, ...placed },
     lines,
     widths: widthsOf(links.bandwidth).map((width) => Math.max(1, width * room)),
     used: links.bytes.map((bytes) => bytes > 0),
+    isHidden: (d) => isHidden.has(d),
     focus: "link",
     shares: (t) => timeline.shares(t),
-    waitedFor: (t) => waitedFor(timeline.shares(t), busyOf(timeline)),
+    waitedFor: (t) => waitedFor(timeline.shares(t), bottlenecks(timeline)),
     faulty: (t) => timeline.faulty(t),
-    path: (i) => timeline.path(c.route[i]),
+    path,
     device: (d) => d,
   });
+}
+
+function open(timeline) {
+  const { c, devices, header, lines } = timeline;
+  const plain = { placed: {}, lines, path: (i) => timeline.path(c.route[i]), hidden: devices.hidden };
+  const folded = stage(timeline, plain);
+  if (!header.unfolded) return folded;
+  const apart = linesOf(c, "unfolded_line");
+  const paths = [];
+  const path = (i) => (paths[c.route[i]] ??= routeAlong(timeline, apart, c.route[i]));
+  const whole = stage(timeline, { placed: header.unfolded, lines: apart, path, hidden: [] });
+  return new Foldable(folded, whole);
 }
 
 export default { label: "Machine", order: 1, refuses: () => "", open };

@@ -1,6 +1,6 @@
 // The algorithm: every rank where the shape of its messages puts it, a line for every pair that talks.
 
-import { busyOf, waitedFor } from "../paint/load.js";
+import { bottlenecks, waitedFor } from "../paint/load.js";
 import { Stage } from "../paint/stage.js";
 import { linesOf, walk } from "../trace/walk.js";
 
@@ -9,17 +9,19 @@ const WIDTH = 1.6;
 function open(timeline) {
   const { c, shape, meta, places } = timeline;
   const count = shape.x.length;
-  const isRank = shape.x.map((_, place) => place < meta.ranks);
+  const isRank = shape.place.map((place) => place < meta.ranks);
   const devices = {
     ...shape,
     kind: isRank.map((rank) => (rank ? "GPU" : "NVS")),
-    rank: isRank.map((rank, place) => (rank ? place : -1)),
-    name: places.device.map((d) => timeline.devices.name[d]),
+    rank: shape.place.map((place, spot) => (isRank[spot] ? place : -1)),
+    name: shape.place.map((place) => timeline.devices.name[places.device[place]]),
+    label: shape.place.map((place) => timeline.devices.label[places.device[place]]),
   };
   const lines = linesOf(c, "shape_line");
   const walked = lines.map(walk);
   const pair = new Map(shape.src.map((a, k) => [a * count + shape.dst[k], k]));
-  const between = (i) => pair.get(c.src[i] * count + c.dst[i]);
+  const aside = (i) => (shape.tree.length ? shape.tree[c.block[timeline.moveStart[i]]] * (count / 2) : 0); // of two trees
+  const between = (i) => pair.get((c.src[i] + aside(i)) * count + c.dst[i] + aside(i));
 
   // A line is as full as the narrowest link of the way behind it.
   function shares(t) {
@@ -36,7 +38,7 @@ function open(timeline) {
 
   // A line is red where a link behind it is, unless that is so for all lines in use.
   function reds(t) {
-    const isRed = waitedFor(timeline.shares(t), busyOf(timeline));
+    const isRed = waitedFor(timeline.shares(t), bottlenecks(timeline));
     const red = new Set();
     const used = new Set();
     for (const i of timeline.moving(t)) {
@@ -52,11 +54,12 @@ function open(timeline) {
     lines,
     widths: lines.map(() => WIDTH),
     focus: "pair",
+    isRing: shape.name === "ring" && shape.x.length > 2,
     shares,
     waitedFor: reds,
     faulty: () => [],
     path: (i) => walked[between(i)],
-    device: (d) => places.device[d],
+    device: (d) => places.device[shape.place[d]],
   });
 }
 

@@ -9,10 +9,11 @@ import { Runner } from "./whatif.js";
 import { NeedsPythonError, isKnown } from "./words.js";
 
 const REST = 300; // ms
+const REMEDY = "remedy"; // asked of a plan, as in `ui.server.future`
 const MOST = 3; // runs beside one, as in `ops.plan.notation`
 const players = new WeakMap();
 
-// The runs of what the page would show of a plan with what is asked, or null where it has to say more itself.
+// The runs and the answer of what the page would show of a plan with what is asked, or null where it has to say more itself.
 async function futureOf({ plan, language, to }, asked = "") {
   const body = JSON.stringify({ plan, language, asked });
   const headers = { "content-type": "application/json" };
@@ -33,6 +34,7 @@ function otherSize(plan, other) {
 const idsOf = ({ turn, runs }) => [turn, ...runs.map(({ id }) => id)].join();
 
 class Ahead {
+  #answer = null; // of the runs that are ahead of the page
   #asked = []; // what-ifs of the reader that the page has not received yet
   #isFollowing = false;
   #keep = false;
@@ -94,10 +96,10 @@ class Ahead {
   async #follow() {
     const [question, turn] = [this.#next, (this.#turn += 1)];
     [this.#next, this.#isFollowing] = [null, true];
-    const runs = (await this.#resized(question)) ?? (await futureOf(question));
+    const came = (await this.#resized(question)) ?? (await futureOf(question));
     this.#isFollowing = false;
     if (this.#stop.signal.aborted) return;
-    if (runs && turn === this.#turn) this.#come(runs, false);
+    if (came && turn === this.#turn) this.#come(came, false);
     if (this.#next) this.#follow();
   }
 
@@ -107,7 +109,7 @@ class Ahead {
     if (!size) return null;
     await this.prepare();
     const worked = this.#worked(`size:bytes=${size}`);
-    return worked && [this.#made(worked, size, "")];
+    return worked && { runs: [this.#made(worked, size, "")], answer: null };
   }
 
   #made({ timeline }, name, title) {
@@ -115,8 +117,8 @@ class Ahead {
     return { id: `${id};${name}`, note, title, timeline };
   }
 
-  #come(runs, keep) {
-    [this.#runs, this.#keep] = [runs, keep];
+  #come({ runs, answer }, keep) {
+    [this.#runs, this.#answer, this.#keep] = [runs, answer, keep];
     this.show(this.#ahead);
   }
 
@@ -124,7 +126,7 @@ class Ahead {
   get #ahead() {
     const start = { ...this.#page.start, is_ahead: true };
     if (this.#keep) start.keep = true;
-    return { ...this.#page, runs: this.#runs, start };
+    return { ...this.#page, runs: this.#runs, answer: this.#answer, start };
   }
 
   // What if this happened: both futures are shown as soon as they are there, from the same instant on. Returns why they are
@@ -146,24 +148,23 @@ class Ahead {
     const before = { ...now, title: now.title || this.#page.text["player.whatif.before"], undo: undefined };
     const beside = worked.isFurther ? others : [...others, before].slice(-MOST);
     const made = this.#made(worked, [...this.#sent, ...this.#asked].join(";"), label);
-    const [runs, asked] = [this.#runs, this.#asked.slice(0, -1)];
-    const undo = this.tell ? undefined : () => this.#undo(runs, asked);
-    this.#come([{ ...made, undo }, ...beside], true);
+    const [ahead, asked] = [{ runs: this.#runs, answer: this.#answer }, this.#asked.slice(0, -1)];
+    const undo = this.tell ? undefined : () => this.#undo(ahead, asked);
+    this.#come({ runs: [{ ...made, undo }, ...beside], answer: null }, true);
     this.#rest(REST);
   }
 
-  #undo(runs, asked) {
-    this.#asked = asked;
-    this.#runs = runs;
+  #undo({ runs, answer }, asked) {
+    [this.#asked, this.#runs, this.#answer] = [asked, runs, answer];
     this.show(runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
   }
 
   async #fetch() {
     const [turn, { future }] = [this.#turn, this.#page];
-    const runs = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
+    const came = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
     if (turn !== this.#turn || this.#stop.signal.aborted) return;
-    if (runs) this.#come(runs, true);
-    this.#rest(runs ? REST : 0);
+    if (came) this.#come(came, true);
+    this.#rest(came ? REST : 0);
   }
 
   #rest(time) {
@@ -184,7 +185,17 @@ class Ahead {
       if (!this.#asked.length) this.#runs = null;
     }
     this.#page = data;
+    if (data.answer?.asks) this.#remedy(data);
     return this.#runs ? this.#ahead : data;
+  }
+
+  // What would win a loss back takes many runs: it comes later, with all else of the answer.
+  async #remedy(data) {
+    data.answer.asks = false;
+    const answer = data.future ? await futureOf(data.future, REMEDY) : null;
+    if (!answer || this.#stop.signal.aborted || idsOf(this.#page) !== idsOf(data)) return;
+    this.#page.answer = answer;
+    if (!this.#runs) this.show(this.#page);
   }
 
   close() {

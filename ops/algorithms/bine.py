@@ -9,6 +9,7 @@ from ops.algorithms.butterfly import bine_tree, scatter_sums, spread, swinging
 from ops.collectives import COLLECTIVES, allgather, alltoall, broadcast, gather, reduce, reduce_scatter, scatter
 from ops.patterns import rounds, windows
 from ops.registry import algorithm, power_of_two
+from sim.registry import titled
 from sim.schedule import Steps, copy
 from sim.schedule import steps as schedule
 from sim.topology import Ints
@@ -24,6 +25,7 @@ PAPER = "De Sensi et al., Bine Trees, SC 2025; HLC-Lab/pico libpico"
     reference=PAPER,
 )
 @algorithm(COLLECTIVES["allgatherv"], name="bine", only=power_of_two, reference=PAPER)
+@titled("Bine")
 def bine_allgather(n: int) -> Steps:
     """Pairs at Bine's distances swap all blocks they have, those that are far apart first."""
     r = np.arange(n, dtype=np.int32)
@@ -38,6 +40,7 @@ def bine_allgather(n: int) -> Steps:
     reference=PAPER,
 )
 @algorithm(COLLECTIVES["reduce_scatterv"], name="bine", only=power_of_two, reference=PAPER)
+@titled("Bine")
 def bine_reduce_scatter(n: int) -> Steps:
     """Pairs at Bine's distances swap and add the half of their data that the other must end with, near ones first."""
     r = np.arange(n, dtype=np.int32)
@@ -51,6 +54,7 @@ def bine_reduce_scatter(n: int) -> Steps:
     cost=lambda n: (rounds(n), rounds(n), rounds(n)),
     reference=PAPER,
 )
+@titled("Bine")
 def bine_reduce(n: int, *, root: int = 0) -> Steps:
     """The binomial tree in base -2 backwards: sums come from both sides of their parent."""
     for parent, child, _ in reversed(bine_tree(n, root)):
@@ -66,6 +70,7 @@ def bine_reduce(n: int, *, root: int = 0) -> Steps:
     reference=PAPER,
 )
 @algorithm(COLLECTIVES["scatterv"], name="bine", only=power_of_two, ordered=True, reference=PAPER)
+@titled("Bine")
 def bine_scatter(n: int, *, root: int = 0) -> Steps:
     """Down the binomial tree in base -2 every rank passes on the blocks of the subtree it serves: one run of ranks."""
     for parent, child, subtree in bine_tree(n, root):
@@ -81,6 +86,7 @@ def bine_scatter(n: int, *, root: int = 0) -> Steps:
     reference=PAPER,
 )
 @algorithm(COLLECTIVES["gatherv"], name="bine", only=power_of_two, ordered=True, reference=PAPER)
+@titled("Bine")
 def bine_gather(n: int, *, root: int = 0) -> Steps:
     """Up the binomial tree in base -2 every rank hands on the blocks of its subtree, a run of ranks."""
     for parent, child, subtree in reversed(bine_tree(n, root)):
@@ -108,6 +114,7 @@ def _halves(n: int, root: int) -> list[tuple[Ints, Ints, Ints]]:
     cost=lambda n: (2 * rounds(n), 2 * (n - 1) / n),
     reference=PAPER,
 )
+@titled("Bine scatter, then all-gather")
 def bine_scatter_allgather(n: int, *, root: int = 0) -> Steps:
     """The root's shares are handed out along Bine's butterfly, which then swaps them back until all have all."""
     yield "scatter"
@@ -126,6 +133,7 @@ def bine_scatter_allgather(n: int, *, root: int = 0) -> Steps:
     cost=lambda n: (2 * rounds(n), 2 * (n - 1) / n, (n - 1) / n),
     reference=PAPER,
 )
+@titled("Bine scatter, then gather")
 def bine_scatter_gather(n: int, *, root: int = 0) -> Steps:
     """Bine's butterfly leaves each rank one share of the sum, then the shares come together at the root."""
     yield "reduce-scatter"
@@ -143,6 +151,7 @@ def bine_scatter_gather(n: int, *, root: int = 0) -> Steps:
     cost=lambda n: (rounds(n), rounds(n) / 2),
     reference=PAPER,
 )
+@titled("Bine")
 def bine_alltoall(n: int) -> Steps:
     """In every round everyone hands its peer all blocks it has for those that the peer answers for, half of all.
 

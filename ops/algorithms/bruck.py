@@ -5,6 +5,7 @@ import numpy as np
 from ops.collectives import COLLECTIVES, allgather, alltoall
 from ops.patterns import Radix, rounds, runs
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import Steps, copy, every_rank
 from sim.symmetry.renamings import rotation, rotation_of_pairs
 
@@ -24,6 +25,7 @@ from sim.symmetry.renamings import rotation, rotation_of_pairs
     ordered=True,
     ids={"openmpi": "2", "mpich": "brucks", "ucc": "bruck", "kucg": "5"},
 )
+@titled("Bruck")
 def bruck_allgather(n: int) -> Steps:
     """Round k: everyone sends the 2^k blocks it has to the rank 2^k places back; the last round only the rest.
 
@@ -53,6 +55,7 @@ def bruck_allgather(n: int) -> Steps:
     reference="Bruck et al., TPDS 1997",
 )
 @algorithm(COLLECTIVES["allgatherv"], ordered=True)
+@titled("k-ary Bruck")
 def k_bruck(n: int, *, radix: Radix = 4) -> Steps:
     """Bruck's rounds through radix - 1 ports at once: every round multiplies what each rank has."""
     r = every_rank(n)
@@ -71,6 +74,7 @@ def k_bruck(n: int, *, radix: Radix = 4) -> Steps:
     reference="Bruck et al., TPDS 1997",
 )
 @algorithm(COLLECTIVES["alltoallv"], name="bruck", ordered=True)
+@titled("Bruck")
 def bruck_alltoall(n: int) -> Steps:
     """Round k: everyone passes on, 2^k places, every block whose distance left to go has bit k set.
 

@@ -13,6 +13,7 @@ from ops.algorithms.doubling import cores
 from ops.collectives import COLLECTIVES, allreduce, broadcast, reduce_scatter
 from ops.patterns import power_below, rounds, runs, windows
 from ops.registry import algorithm, power_of_two
+from sim.registry import titled
 from sim.schedule import NOTHING, Steps, copy
 from sim.schedule import steps as schedule
 from sim.topology import Ints
@@ -100,6 +101,7 @@ def bine_tree(n: int, root: int) -> list[tuple[Ints, Ints, Ints]]:
     cost=lambda n: (2 * rounds(n), 2 * (n - 1) / n, (n - 1) / n),
     reference="De Sensi et al., Swing, NSDI 2024",
 )
+@titled("Swing")
 def swing(n: int) -> Steps:
     """Rabenseifner's halving and doubling with peers that swing from side to side, so that they stay close."""
     r = np.arange(n, dtype=np.int32)
@@ -115,6 +117,7 @@ def swing(n: int) -> Steps:
     cost=lambda n: (rounds(n), rounds(n), rounds(n)),
     reference="De Sensi et al., Swing, NSDI 2024",
 )
+@titled("Swing for latency")
 def swing_latency(n: int) -> Steps:
     """Recursive doubling with peers that swing from side to side, so that they stay close."""
     r = np.arange(n)
@@ -129,6 +132,7 @@ def swing_latency(n: int) -> Steps:
     cost=lambda n: (2 * rounds(n), 2 * (n - 1) / n, (n - 1) / n),
     reference="De Sensi et al., Bine Trees, SC 2025",
 )
+@titled("Bine")
 def bine(n: int) -> Steps:
     """Swing's peers, with the shares renumbered so that every message is one run of neighbouring slots."""
     r, own = np.arange(n, dtype=np.int32), _bine_position(n)
@@ -146,6 +150,7 @@ def bine(n: int) -> Steps:
     cost=lambda n: (rounds(n), rounds(n)),
     reference="De Sensi et al., Bine Trees, SC 2025",
 )
+@titled("Bine")
 def bine_broadcast(n: int, *, root: int = 0) -> Steps:
     """A binomial tree in base -2: children sit on both sides of their parent, so distances are a third shorter."""
     for parent, child, _ in bine_tree(n, root):

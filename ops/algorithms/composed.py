@@ -6,6 +6,7 @@ from ops.algorithms.tree import binomial_gather, binomial_scatter, fan_in, fan_o
 from ops.collectives import COLLECTIVES, allgather, broadcast, reduce_scatter
 from ops.patterns import rounds, runs
 from ops.registry import algorithm, power_of_two
+from sim.registry import titled
 from sim.schedule import Steps
 
 
@@ -17,6 +18,7 @@ from sim.schedule import Steps
     ids={"openmpi": "9", "mpich": "scatter_ring_allgather", "kucg": "8"},
     reference="Barnett et al. 1994 (van de Geijn)",
 )
+@titled("scatter, then ring")
 def scatter_ring_allgather(n: int, *, root: int = 0) -> Steps:
     """Every rank gets one share down a binomial tree, then the shares go round a ring."""
     yield "scatter"
@@ -34,6 +36,7 @@ def scatter_ring_allgather(n: int, *, root: int = 0) -> Steps:
     ids={"openmpi": "8", "mpich": "scatter_recursive_doubling_allgather", "ucc": "1"},
     reference="Barnett et al. 1994 (van de Geijn)",
 )
+@titled("scatter, then doubling")
 def scatter_doubling_allgather(n: int, *, root: int = 0) -> Steps:
     """Every rank gets one share down a binomial tree, then pairs at distance 1, 2, 4 … swap all they have."""
     yield "scatter"
@@ -49,6 +52,7 @@ def scatter_doubling_allgather(n: int, *, root: int = 0) -> Steps:
     ids={"openmpi": "1"},
 )
 @algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"openmpi": "1"})
+@titled("gather, then broadcast")
 def gather_broadcast(n: int) -> Steps:
     """A binomial tree brings all blocks to rank 0 and carries all of them back."""
     yield "gather"
@@ -64,6 +68,7 @@ def gather_broadcast(n: int) -> Steps:
     ids={"openmpi": "1, block 1"},
 )
 @algorithm(COLLECTIVES["reduce_scatterv"], ordered=True, ids={"openmpi": "1"})
+@titled("reduce, then scatter")
 def reduce_then_scatter(n: int) -> Steps:
     """A binomial tree adds everything up at rank 0 and hands the blocks out again."""
     yield "reduce"

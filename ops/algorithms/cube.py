@@ -8,6 +8,7 @@ from ops.collectives import allreduce
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm
 from sim.errors import Message
+from sim.registry import titled
 from sim.schedule import Steps, copy, reduce
 
 
@@ -25,6 +26,7 @@ def power_of_base(n: int, *, base: int, **_: Any) -> Message | None:
     ids={"gloo": "2"},
     reference="Guo et al., BCube, SIGCOMM 2009; Gloo docs/algorithms.md",
 )
+@titled("BCube")
 def bcube(n: int, *, base: Radix = 2) -> Steps:
     """Groups of `base` ranks share the sum out among themselves, digit by digit, then collect it again.
 

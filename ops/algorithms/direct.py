@@ -11,6 +11,7 @@ from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, barrier
 from ops.patterns import NO_LIMIT, Group, Window, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
 from sim.errors import Message
+from sim.registry import titled
 from sim.schedule import Steps, copy, every_rank, reduce
 from sim.symmetry.renamings import STAYS, Symmetry, rotation, rotation_of_pairs, standing
 from sim.topology import Ints
@@ -108,6 +109,7 @@ def two_rank_barrier(n: int) -> Steps:
     symmetry=lambda n: standing(n, slots=n),
     ids={"openmpi": "7", "msccl": "1step"},
 )
+@titled("all-gather, then reduce")
 def allgather_reduce(n: int) -> Steps:
     """Everyone sends its whole buffer to everyone and adds up what arrives: one message's latency, n - 1 buffers."""
     r = every_rank(n)
@@ -181,6 +183,7 @@ def _pairs_by_node(n: int, *, group: int, **_: Any) -> Symmetry:
     reference="NCCL src/init.cc, ncclP2pSchedule",
 )
 @algorithm(COLLECTIVES["alltoallv"], ordered=True, only=whole_nodes, ids={"nccl": "SendRecv"})
+@titled("NCCL point-to-point")
 def nccl_p2p(n: int, *, group: Group = 0, window: Window = 8) -> Steps:
     """NCCL's order of peers: node by node, rank by rank inside; `window` peers at a time."""
     g = node_size(n, group)

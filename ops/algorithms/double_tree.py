@@ -11,6 +11,7 @@ from ops.algorithms.pipeline import down, up
 from ops.collectives import allreduce, broadcast, reduce
 from ops.patterns import Group, Segments, Tree, node_size, rooted, tree, whole_nodes
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Step, Steps
 from sim.topology import Ints
 
@@ -178,6 +179,7 @@ def _chained(n: int, group: int) -> tuple[Tree, Tree]:
     ids={"nccl": "Tree"},
     reference="NCCL src/graph/trees.cc, src/graph/connect.cc",
 )
+@titled("NCCL tree")
 def nccl_tree(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
     """A chain inside each node, double binary trees between nodes: sums go up, totals come back, pipelined.
 

@@ -12,6 +12,7 @@ from ops.collectives import allreduce, barrier, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
 from ops.patterns import power_below, rounds, runs
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Step, Steps, copy, reduce
 from sim.symmetry.renamings import exchange_mirrored, rotation, standing
 from sim.topology import Ints
@@ -196,6 +197,7 @@ def whole_ring(n: int) -> Steps:
     ids={"gloo": "all_to_all"},
     reference="Gloo gloo/barrier_all_to_all.h",
 )
+@titled("all-to-all")
 def everyone_barrier(n: int) -> Steps:
     """Every rank notifies every other rank of its arrival, all at once."""
     src, dst = everyone(n)
@@ -211,6 +213,7 @@ def everyone_barrier(n: int) -> Steps:
     ids={"gloo": "reduce"},
     reference="Gloo gloo/reduce.cc",
 )
+@titled("ring and gather")
 def ring_gather(n: int, *, root: int = 0) -> Steps:
     """Partial sums go round a ring downwards, two halves of each block in flight; then the root collects the blocks.
 

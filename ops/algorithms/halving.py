@@ -8,6 +8,7 @@ from ops.collectives import COLLECTIVES, allreduce, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
 from ops.patterns import power_below, rounds, runs, windows
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.symmetry.renamings import exchange, exchange_mirrored
 from sim.topology import Ints
@@ -71,6 +72,7 @@ def rabenseifner_cost(n: int) -> tuple[float, float, float]:
     ids={"openmpi": "6", "mpich": "reduce_scatter_allgather", "ucc": "1", "kucg": "12", "oneccl": "rabenseifner"},
     reference="Rabenseifner, ICCS 2004",
 )
+@titled("Rabenseifner")
 def rabenseifner(n: int) -> Steps:
     """Recursive halving leaves each rank one share of the sum, recursive doubling spreads the shares.
 
@@ -138,6 +140,7 @@ def _rabenseifner_reduce_cost(n: int) -> tuple[float, float, float]:
     ids={"openmpi": "7", "mpich": "reduce_scatter_gather", "ucc": "2", "oneccl": "rabenseifner"},
     reference="Rabenseifner, ICCS 2004",
 )
+@titled("Rabenseifner")
 def rabenseifner_reduce(n: int, *, root: int = 0) -> Steps:
     """Recursive halving leaves each rank one share of the sum, a binomial tree gathers the shares at the root.
 

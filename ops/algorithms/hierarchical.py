@@ -10,6 +10,7 @@ from ops.algorithms.tree import binomial_broadcast, binomial_gather, binomial_re
 from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast
 from ops.patterns import Group, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Step, Steps, around, copy, every_rank, in_turn, reduce
 from sim.symmetry.renamings import Symmetry
 from sim.topology import Ints
@@ -55,6 +56,7 @@ def _by_node_and_place(n: int, *, group: int) -> Symmetry:
     ids={"ucc": "split_rail", "oneccl": "2d"},
     reference="Cho et al., BlueConnect, MLSys 2019",
 )
+@titled("2D hierarchical")
 def hierarchical_2d(n: int, *, group: Group = 0) -> Steps:
     """A ring reduce-scatter inside each node, one ring per local rank between nodes, a ring allgather inside."""
     g = node_size(n, group)

@@ -10,6 +10,7 @@ from ops.algorithms.double_tree import up_and_down
 from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast, reduce_scatter
 from ops.patterns import Group, Segments, node_size, runs, tree, whole_nodes
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Step, Steps, copy, reduce
 from sim.topology import Ints
 
@@ -52,6 +53,7 @@ def multicast(n: int, *, root: int = 0, segments: Segments = 8) -> Steps:
     ordered=True,
     pieces=lambda n, *, segments: segments,
 )
+@titled("NVLS")
 def nvls_allgather(n: int, *, segments: Segments = 8) -> Steps:
     """Everyone sends its block once, the switch copies it to all others.
 
@@ -75,6 +77,7 @@ def nvls_allgather(n: int, *, segments: Segments = 8) -> Steps:
     cost=lambda n, *, segments: (segments, 1 + 1 / (n * segments)),
     ids={"nccl": "NVLS", "ucc": "nvls"},
 )
+@titled("NVLS")
 def nvls_reduce_scatter(n: int, *, segments: Segments = 8) -> Steps:
     """Everyone lends the switch its whole buffer; the switch adds up and gives each rank its block.
 
@@ -103,6 +106,7 @@ def nvls_cost(n: int, *, segments: int) -> tuple[float, float]:
     ids={"nccl": "NVLS", "ucc": "nvls"},
     reference="NCCL src/device/all_reduce.h, NVLS",
 )
+@titled("NVLS")
 def nvls(n: int, *, segments: Segments = 8) -> Steps:
     """The switch adds up everyone's data and hands each rank one share, which it sends back for all.
 
@@ -139,6 +143,7 @@ def _nvls_stages(n: int, segments: int, s: int) -> tuple[Step, Step, Step, Step]
     ids={"nccl": "CollNetDirect"},
     reference="NCCL src/device/all_reduce.h, CollNet",
 )
+@titled("CollNet direct")
 def collnet_direct(n: int, *, group: Group = 0) -> Steps:
     """Each rank adds up one share of its node's data, the network's switch adds the nodes' and sends back to all.
 
@@ -178,6 +183,7 @@ def _rails(n: int, g: int) -> Ints:
     ids={"nccl": "CollNetDirect"},
     reference="NCCL src/device/all_gather.h, CollNet",
 )
+@titled("CollNet direct")
 def collnet_allgather(n: int, *, group: Group = 0) -> Steps:
     """The network's switch copies each block to the same position of all nodes, where every rank passes its own on."""
     g = node_size(n, group)
@@ -207,6 +213,7 @@ def collnet_allgather(n: int, *, group: Group = 0) -> Steps:
     ids={"nccl": "CollNetDirect"},
     reference="NCCL src/device/reduce_scatter.h, CollNet",
 )
+@titled("CollNet direct")
 def collnet_reduce_scatter(n: int, *, group: Group = 0) -> Steps:
     """Each rank adds up its node's blocks for its position everywhere, the network's switch adds the nodes'."""
     g = node_size(n, group)
@@ -240,6 +247,7 @@ def _chain_cost(n: int, *, group: int, segments: int) -> tuple[float, float, flo
     ids={"nccl": "CollNetChain"},
     reference="NCCL src/device/all_reduce.h, CollNet",
 )
+@titled("CollNet chain")
 def collnet_chain(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
     """Sums run along a chain in each node to its first rank and on to the network's switch; totals run back.
 

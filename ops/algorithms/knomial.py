@@ -8,6 +8,7 @@ import numpy as np
 from ops.collectives import COLLECTIVES, broadcast, gather, reduce, scatter
 from ops.patterns import Radix, from_root, rounds, runs
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Steps, copy
 from sim.schedule import steps as schedule
 from sim.topology import Ints
@@ -36,6 +37,7 @@ def served(n: int, radix: int) -> int:
     ids={"openmpi": "7", "mpich": "tree", "ucc": "0", "kucg": "10"},
     presets={"mpich:tree": {"radix": 2}},
 )
+@titled("k-nomial")
 def knomial_broadcast(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """Each rank with the data sends it to radix - 1 others at once; every round multiplies how many have it."""
     for k in reversed(range(rounds(n, radix))):
@@ -50,6 +52,7 @@ def knomial_broadcast(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     cost=lambda n, *, radix: (rounds(n, radix), served(n, radix), served(n, radix)),
     ids={"openmpi": "8", "ucc": "0"},
 )
+@titled("k-nomial")
 def knomial_reduce(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """In each round one rank in `radix` collects the partial sums of the others and adds them up."""
     for k in range(rounds(n, radix)):
@@ -78,6 +81,7 @@ def knomial_reduce(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     ids={"kucg": "2, stars 1"},
     presets={"kucg:2": {"radix": 2}, "kucg:stars 1": {"radix": 2}},
 )
+@titled("k-nomial")
 def knomial_scatter(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """Each rank with several blocks sends radix - 1 shares of them on at once, until each rank has its own."""
     for k in reversed(range(rounds(n, radix))):
@@ -94,6 +98,7 @@ def knomial_scatter(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     ids={"ucc": "knomial"},
 )
 @algorithm(COLLECTIVES["gatherv"], name="knomial", ordered=True)
+@titled("k-nomial")
 def knomial_gather(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """In each round one rank in `radix` collects the blocks of the others."""
     for k in range(rounds(n, radix)):

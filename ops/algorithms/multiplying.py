@@ -7,6 +7,7 @@ from ops.algorithms.doubling import exchange_all, exchange_cost
 from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, reduce_scatter
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
+from sim.registry import titled
 from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.symmetry.renamings import by_digits, exchange, rotation_of_pairs
 
@@ -77,6 +78,7 @@ def _bruck_cost(n: int, *, radix: int) -> tuple[float, float]:
     reference="Bruck et al., TPDS 1997; MPICH src/mpi/coll/alltoall/alltoall_intra_k_brucks.c",
 )
 @algorithm(COLLECTIVES["alltoallv"], name="k_bruck", ordered=True)
+@titled("k-ary Bruck")
 def k_bruck_alltoall(n: int, *, radix: Radix = 4) -> Steps:
     """Phase k: blocks whose distance left to go has digit j at place k go j·radix^k ranks on, all j at once.
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ops.collectives import COLLECTIVES, allgather
 from ops.patterns import Group, node_size, runs, whole_nodes
 from ops.registry import algorithm, even
+from sim.registry import titled
 from sim.schedule import Steps, copy
 
 
@@ -56,6 +57,7 @@ def _moments(n: int) -> int:
 
 @algorithm(allgather, ordered=True, cost=lambda n: (_moments(n), _moments(n) / n))
 @algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"kucg": "3"})
+@titled("HPL ring")
 def ring_hpl(n: int) -> Steps:
     """Neighbours swap blocks, each rank in turn with its right and its left one.
 

@@ -13,6 +13,7 @@ from ops.algorithms.knomial import knomial_broadcast, knomial_reduce, served
 from ops.collectives import allreduce
 from ops.patterns import Group, Radix, Sockets, node_size, rounds, socket_size, whole_nodes, whole_sockets
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import Steps, copy, reduce
 from sim.topology import Ints
 
@@ -99,6 +100,7 @@ def across_nodes(n: int, group: int) -> tuple[float, float, float]:
     presets={"kucg:15": {"fan_in": 8, "fan_out": 8}},
     reference=f"{SOURCE}/allreduce/allreduce_na_rd_and_kntree.c, allreduce_nta_kntree.c",
 )
+@titled("doubling by node")
 def node_doubling(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Radix = 2) -> Steps:
     """A k-nomial tree adds up in each node, the nodes' first ranks double, k-nomial trees broadcast within the nodes.
 
@@ -116,6 +118,7 @@ def node_doubling(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Radix
     presets={"kucg:3": {"fan_in": 2}},
     reference=f"{SOURCE}/allreduce/allreduce_sa_rd_and_bntree.c, allreduce_sa_rd_and_kntree.c",
 )
+@titled("doubling by socket")
 def socket_doubling(n: int, *, group: Group = 0, sockets: Sockets = 0, fan_in: Radix = 4, fan_out: Radix = 2) -> Steps:
     """K-nomial trees add up in sockets and between a node's sockets, the nodes double, trees broadcast the result."""
     levels = socket_levels(n, group, sockets, fan_in, fan_out)
@@ -130,6 +133,7 @@ def socket_doubling(n: int, *, group: Group = 0, sockets: Sockets = 0, fan_in: R
     ids={"kucg": "7"},
     reference=f"{SOURCE}/allreduce/allreduce_na_kntree.c",
 )
+@titled("k-nomial by node")
 def node_knomial(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Radix = 2, between: Radix = 8) -> Steps:
     """K-nomial trees add up in each node, then one between nodes; the total comes down the same way."""
     yield from up_across_down([*node_levels(n, group, fan_in, fan_out), heads_of(n, group, between)], iter(()))
@@ -143,6 +147,7 @@ def node_knomial(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Radix 
     ids={"kucg": "8"},
     reference=f"{SOURCE}/allreduce/allreduce_sa_kntree.c",
 )
+@titled("k-nomial by socket")
 def socket_knomial(
     n: int, *, group: Group = 0, sockets: Sockets = 0, fan_in: Radix = 4, fan_out: Radix = 2, between: Radix = 8
 ) -> Steps:

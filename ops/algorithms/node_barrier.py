@@ -18,6 +18,7 @@ from ops.algorithms.node_aware import (
 from ops.collectives import barrier
 from ops.patterns import Group, Radix, Sockets, rounds, whole_nodes, whole_sockets
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import Steps, reduce
 
 
@@ -41,6 +42,7 @@ def _moments(levels: Sequence[Level], across: float = 0) -> tuple[float, float]:
     ids={"kucg": "stars 1"},
     reference="openeuler-mirror/kucg src/planc/stars/algorithm/barrier/barrier_faninfanout.c",
 )
+@titled("k-nomial")
 def knomial_barrier(n: int, *, fan_in: Radix = 4, fan_out: Radix = 2) -> Steps:
     """Arrivals climb one k-nomial tree of all ranks, the release goes down another."""
     yield "up"
@@ -59,6 +61,7 @@ def knomial_barrier(n: int, *, fan_in: Radix = 4, fan_out: Radix = 2) -> Steps:
     presets={"kucg:2": {"fan_in": 2}},
     reference=f"{SOURCE}/barrier/barrier_na_rd_and_bntree.c, barrier_na_rd_and_kntree.c",
 )
+@titled("doubling by node")
 def node_doubling_barrier(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Radix = 2) -> Steps:
     """Arrivals climb a k-nomial tree in each node, the nodes' first ranks double, the release goes down."""
     yield from up_across_down(node_levels(n, group, fan_in, fan_out), doubling_between(heads_of(n, group)), _arrivals)
@@ -74,6 +77,7 @@ def node_doubling_barrier(n: int, *, group: Group = 0, fan_in: Radix = 4, fan_ou
     presets={"kucg:3": {"fan_in": 2}},
     reference=f"{SOURCE}/barrier/barrier_sa_rd_and_bntree.c, barrier_sa_rd_and_kntree.c",
 )
+@titled("doubling by socket")
 def socket_doubling_barrier(
     n: int, *, group: Group = 0, sockets: Sockets = 0, fan_in: Radix = 4, fan_out: Radix = 2
 ) -> Steps:
@@ -91,6 +95,7 @@ def socket_doubling_barrier(
     ids={"kucg": "6"},
     reference=f"{SOURCE}/barrier/barrier_na_kntree.c",
 )
+@titled("k-nomial by node")
 def node_knomial_barrier(
     n: int, *, group: Group = 0, fan_in: Radix = 4, fan_out: Radix = 2, between: Radix = 8
 ) -> Steps:
@@ -108,6 +113,7 @@ def node_knomial_barrier(
     ids={"kucg": "7"},
     reference=f"{SOURCE}/barrier/barrier_sa_kntree.c",
 )
+@titled("k-nomial by socket")
 def socket_knomial_barrier(
     n: int, *, group: Group = 0, sockets: Sockets = 0, fan_in: Radix = 4, fan_out: Radix = 2, between: Radix = 8
 ) -> Steps:

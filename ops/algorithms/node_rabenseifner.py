@@ -12,6 +12,7 @@ from ops.collectives import allreduce
 from ops.patterns import Group, Sockets, node_size, power_below, socket_size, whole_nodes, whole_sockets
 from ops.registry import algorithm
 from sim.errors import Message
+from sim.registry import titled
 from sim.schedule import Step, Steps
 from sim.topology import Ints
 
@@ -71,6 +72,7 @@ def _not_alone(n: int, *, group: int, **rest: Any) -> Message | None:
     ids={"kucg": "13"},
     reference="openeuler-mirror/kucg src/planc/ucx/allreduce/allreduce_na_rabenseifner.c",
 )
+@titled("Rabenseifner by node")
 def node_rabenseifner(n: int, *, group: Group = 0) -> Steps:
     """Halving inside each node, doubling between nodes for each share on its own, collecting inside each node."""
     g = node_size(n, group)
@@ -100,6 +102,7 @@ def _not_alone_in_sockets(n: int, *, group: int, sockets: int, **rest: Any) -> M
     ids={"kucg": "14"},
     reference="openeuler-mirror/kucg src/planc/ucx/allreduce/allreduce_sa_rabenseifner.c",
 )
+@titled("Rabenseifner by socket")
 def socket_rabenseifner(n: int, *, group: Group = 0, sockets: Sockets = 0) -> Steps:
     """Halving inside each socket, doubling of the shares between sockets, then nodes, collecting inside each socket."""
     g, s = node_size(n, group), socket_size(n, group, sockets)

@@ -8,6 +8,7 @@ from ops.algorithms.node_aware import SOURCE, heads_of
 from ops.collectives import COLLECTIVES, broadcast, scatter
 from ops.patterns import Group, Radix, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Steps, copy
 
 
@@ -36,6 +37,7 @@ def _to_first(root: int, slots: int) -> Steps:
     presets={"kucg:2": {"between": 2}},
     reference=f"{SOURCE}/bcast/bcast_na_kntree.c, bcast_na_kntree_and_bntree.c, bcast_na_bntree.c",
 )
+@titled("k-nomial by node")
 def node_knomial_broadcast(n: int, *, root: int = 0, group: Group = 0, between: Radix = 8, inside: Radix = 2) -> Steps:
     """A k-nomial tree from rank 0 reaches the nodes' first ranks, then one in each node reaches the others.
 
@@ -63,6 +65,7 @@ def node_knomial_broadcast(n: int, *, root: int = 0, group: Group = 0, between: 
     ids={"kucg": "3"},
     reference=f"{SOURCE}/scatterv/scatterv_na_kntree.c",
 )
+@titled("k-nomial by node")
 def node_knomial_scatter(n: int, *, root: int = 0, group: Group = 0, between: Radix = 2, inside: Radix = 2) -> Steps:
     """A k-nomial tree from rank 0 hands every node's blocks to its first rank, one in each node hands them out.
 

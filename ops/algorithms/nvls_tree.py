@@ -7,6 +7,7 @@ from ops.algorithms.inswitch import nvls_cost
 from ops.collectives import allreduce
 from ops.patterns import Group, Segments, Tree, node_size, tree, whole_nodes
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Step, Steps, copy, reduce
 from sim.topology import Ints
 
@@ -31,6 +32,7 @@ def _forests(n: int, group: int) -> tuple[Tree, Tree]:
     ids={"nccl": "NVLSTree"},
     reference="NCCL src/device/all_reduce.h, NVLS_TREE",
 )
+@titled("NVLS tree")
 def nvls_tree(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
     """Each node's switch adds up and hands each rank one share, trees join the nodes' shares, the switch spreads them.
 

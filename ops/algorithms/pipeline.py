@@ -11,6 +11,7 @@ import numpy as np
 from ops.collectives import broadcast, reduce
 from ops.patterns import Channels, Segments, Tree, from_root, rooted, rounds, tree
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Step, Steps, copy
 from sim.schedule import steps as schedule
 from sim.topology import Ints
@@ -202,6 +203,7 @@ def _in_order_cost(n: int, *, segments: int) -> tuple[float, float, float]:
     cost=_in_order_cost,
     ids={"openmpi": "6"},
 )
+@titled("in-order binary tree")
 def in_order_binary_tree(n: int, *, root: int = 0, segments: Segments = 8) -> Steps:
     """A pipelined binary tree whose subtrees are runs of ranks, for operations that do not commute.
 

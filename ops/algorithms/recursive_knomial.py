@@ -11,6 +11,7 @@ from ops.algorithms.butterfly import scatter_cost
 from ops.collectives import allreduce, barrier, reduce_scatter
 from ops.patterns import Radix, power_below, runs
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import NOTHING, Steps, copy, reduce
 from sim.symmetry.renamings import by_digits
 from sim.topology import Ints
@@ -67,6 +68,7 @@ def _cost(n: int, *, radix: int) -> tuple[float, float, float]:
     ids={"ucc": "0"},
     reference=f"{SOURCE}; src/components/tl/ucp/allreduce/allreduce_knomial.c",
 )
+@titled("recursive k-nomial")
 def recursive_knomial(n: int, *, radix: Radix = 4) -> Steps:
     """Groups of up to `radix` ranks at distance 1, k, k² … exchange their sums and add them up.
 
@@ -91,6 +93,7 @@ def recursive_knomial(n: int, *, radix: Radix = 4) -> Steps:
     ids={"ucc": "knomial"},
     reference=f"{SOURCE}; src/components/tl/ucp/barrier/barrier_knomial.c",
 )
+@titled("recursive k-nomial")
 def recursive_knomial_barrier(n: int, *, radix: Radix = 4) -> Steps:
     """Groups of up to `radix` ranks at distance 1, k, k² … exchange the arrivals they know of."""
     ranks, extra, peers = _pattern(n, radix)
@@ -111,6 +114,7 @@ def _scatter_cost(n: int, *, radix: int) -> tuple[float, float, float]:
     ids={"ucc": "knomial"},
     reference=f"{SOURCE}, sra_knomial.h; src/components/tl/ucp/reduce_scatter/reduce_scatter_knomial.c",
 )
+@titled("recursive k-nomial")
 def recursive_knomial_reduce_scatter(n: int, *, radix: Radix = 4) -> Steps:
     """Groups of up to `radix` ranks, those far apart first, share out among themselves what each still answers for.
 

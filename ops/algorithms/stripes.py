@@ -9,6 +9,7 @@ from ops.collectives import COLLECTIVES, allgather, reduce_scatter
 from ops.patterns import power_below, rounds
 from ops.registry import algorithm
 from sim.parameters import Count
+from sim.registry import titled
 from sim.schedule import Steps, copy
 from sim.schedule import steps as schedule
 from sim.symmetry.renamings import rotation
@@ -23,6 +24,7 @@ from sim.topology import Ints
     reference="Loch and Koslovski, Sparbit, 2021",
 )
 @algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"openmpi": "6"})
+@titled("Sparbit")
 def sparbit(n: int) -> Steps:
     """Distances halve; at each, everyone passes on every second offset of every block, a message a block."""
     r = np.arange(n)
@@ -70,6 +72,7 @@ def _pat_rounds(n: int, aggregate: int) -> int:
     reference="Jeaugey, PAT, 2025; NCCL src/include/collectives.h",
 )
 @algorithm(COLLECTIVES["allgatherv"], name="pat", ordered=True)
+@titled("PAT")
 def pat_allgather(n: int, *, aggregate: Count = 4) -> Steps:
     """Parallel aggregated trees: far hops first, at most `aggregate` blocks a message.
 
@@ -89,6 +92,7 @@ def pat_allgather(n: int, *, aggregate: Count = 4) -> Steps:
     reference="Jeaugey, PAT, 2025; NCCL src/include/collectives.h",
 )
 @algorithm(COLLECTIVES["reduce_scatterv"], name="pat", ordered=True)
+@titled("PAT")
 def pat_reduce_scatter(n: int, *, aggregate: Count = 4) -> Steps:
     """Parallel aggregated trees backwards: sums flow towards the owners, far hops last."""
     r = np.arange(n)

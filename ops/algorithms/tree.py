@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from ops.collectives import COLLECTIVES, allreduce, barrier, broadcast, gather, reduce, scatter
 from ops.patterns import from_root, rounds, runs
 from ops.registry import algorithm
+from sim.registry import titled
 from sim.schedule import Steps, copy
 from sim.schedule import steps as schedule
 from sim.topology import Ints
@@ -123,6 +124,7 @@ def binomial_gather(n: int, *, root: int = 0) -> Steps:
     cost=lambda n: (2 * rounds(n), 2 * rounds(n), rounds(n)),
     ids={"openmpi": "2", "mpich": "tree"},
 )
+@titled("reduce, then broadcast")
 def reduce_broadcast(n: int) -> Steps:
     """A binomial tree adds everything up at rank 0, then carries the total back down."""
     yield "reduce"

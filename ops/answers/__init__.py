@@ -1,7 +1,20 @@
-"""Answers: what a change did to a run, as one sentence whose numbers come from the two runs."""
+"""Answers: a run, or what a change did to it, as one sentence whose numbers come from the runs."""
 
+from ops.answers.alone import answer_alone
 from ops.answers.answer import Answered, answer
-from ops.answers.outcome import Outcome, outcome_of
+from ops.answers.outcome import Outcome, carried_out, of_run, of_stall, of_trace, outcome_of
 from ops.answers.remedy import Fastest, fastest
 
-__all__ = ["Answered", "Fastest", "Outcome", "answer", "fastest", "outcome_of"]
+__all__ = [
+    "Answered",
+    "Fastest",
+    "Outcome",
+    "answer",
+    "answer_alone",
+    "carried_out",
+    "fastest",
+    "of_run",
+    "of_stall",
+    "of_trace",
+    "outcome_of",
+]

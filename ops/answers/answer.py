@@ -1,11 +1,13 @@
 """The answer to a what-if: what changed, from what to what, by which factor, why, and what would win it back."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ops.answers.change import change_of
+from ops.answers.names import called
 from ops.answers.outcome import Outcome
-from ops.answers.reason import why_longer, why_never, why_same
+from ops.answers.reason import shown_link, why_longer, why_never, why_same
 from ops.answers.remedy import remedy
 from sim.errors import Message
 from sim.units import fmt_share, fmt_time
@@ -14,6 +16,8 @@ SAME = 1e-9
 """Share of a time within which two runs take equally long."""
 SLIGHT = 1.05
 """Below this factor a difference is given in percent."""
+REASONS = ("link", "rank", "links", "part", "bytes", "messages", "share", "ranks", "first")
+"""Places of a reason's text, of which the first that it has shows the reason."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Answered:
     Parameters
     ----------
     before, after : float
-        Seconds; infinite for a run that never ends.
+        Seconds; infinite for a run that never ends. Of a single run both are its time.
     sentence : Message
         What changed, from what to what, by which factor.
     reason : Message
@@ -46,6 +50,18 @@ class Answered:
         """How many times as long it takes now; infinite where it never ends, 0 where it never did."""
         return math.inf if math.isinf(self.after) else 0.0 if math.isinf(self.before) else self.after / self.before
 
+    @property
+    def evidence(self) -> list[tuple[Message, Mapping[str, str]]]:
+        """Sentence, reason and remedy, and what shows the words in their places; `t:SECONDS` is an instant."""
+        times = {"before": f"t:{self.before!r}", "after": f"t:{self.after!r}", "factor": "why"}
+        place = next((name for name in REASONS if name in self.reason.values), "")
+        shown = {place: self.shows} if self.shows else {}
+        parts: list[tuple[Message, Mapping[str, str]]] = [(self.sentence, times), (self.reason, shown)]
+        if self.remedy:
+            link = self.remedy.values.get("link")
+            parts.append((self.remedy, {"link": shown_link(str(link))} if link else {}))
+        return parts
+
 
 def answer(before: Outcome, after: Outcome, *, remedies: bool = True) -> Answered:
     """Say what a change did to a run.
@@ -64,22 +80,32 @@ def answer(before: Outcome, after: Outcome, *, remedies: bool = True) -> Answere
     Answered
         The sentence, and the numbers in it.
     """
-    change, words = change_of(before.plan, after.plan), dict[str, object]()
-    if after.stalled:
-        key, why = "answer.never", why_never(after.stalled)
-    elif before.stalled:
-        key, words, why = "answer.ends", {"after": fmt_time(after.time)}, why_never(before.stalled)
+    words: dict[str, object] = {"change": _change(before, after)}
+    if after.standstill:
+        key, why = "answer.never", why_never(after.standstill)
+    elif before.standstill:
+        key, why = "answer.ends", why_never(before.standstill)
+        words["after"] = fmt_time(after.time)
     elif abs(after.time - before.time) <= SAME * before.time:
-        key, words, why = "answer.same", {"after": fmt_time(after.time)}, why_same(before, after)
+        key, why = "answer.same", why_same(before, after)
+        words["after"] = fmt_time(after.time)
     else:
         worse = after.time > before.time
         slower, faster = (after, before) if worse else (before, after)
         old, new = _times(before.time, after.time)
-        words = {"before": old, "after": new, "factor": _factor(slower.time / faster.time)}
+        words |= {"before": old, "after": new, "factor": factor(slower.time / faster.time)}
         key, why = "answer.slower" if worse else "answer.faster", why_longer(slower, faster, ahead=not worse)
-    sentence = Message(key, change=change, **words)
     lost = remedies and key in ("answer.never", "answer.slower")
-    return Answered(before.time, after.time, sentence, why.message, remedy(after) if lost else None, why.shows)
+    helps = remedy(after) if lost else None
+    return Answered(before.time, after.time, Message(key, **words), why.message, helps, why.shows)
+
+
+def _change(before: Outcome, after: Outcome) -> Message:
+    """What tells two runs apart: two plans, or where these are unknown the algorithms that ran."""
+    if before.plan and after.plan:
+        return change_of(before.plan, after.plan)
+    new, old = called(after.name, beside=before.name, first=True), called(before.name, beside=after.name)
+    return Message("answer.change.algorithm", new=new, old=old)
 
 
 def _times(before: float, after: float) -> tuple[str, str]:
@@ -93,12 +119,12 @@ def _times(before: float, after: float) -> tuple[str, str]:
     return (number if unit == new.partition(" ")[2] else old), new
 
 
-def _factor(factor: float) -> str | Message:
+def factor(times: float) -> str | Message:
     """How many times as long, or how many percent longer.
 
-    >>> [str(_factor(factor)) for factor in (1.7737, 12.6, 1.032, 1.00001)]
+    >>> [str(factor(times)) for times in (1.7737, 12.6, 1.032, 1.00001)]
     ['1.8×', '13×', '3.2%', 'less than 0.1%']
     """
-    if factor >= SLIGHT:
-        return f"{float(f'{factor:.2g}'):g}×"
-    return Message("answer.hardly", factor="0.1%") if factor < 1.0005 else fmt_share(factor - 1, 1)
+    if times >= SLIGHT:
+        return f"{float(f'{times:.2g}'):g}×"
+    return Message("answer.hardly", factor="0.1%") if times < 1.0005 else fmt_share(times - 1, 1)

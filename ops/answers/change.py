@@ -1,14 +1,16 @@
 """What tells two plans apart, as a phrase: a fault more, another algorithm, another size."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+from ops.answers.names import called
 from ops.plan import Plan
 from ops.plan.notation import CHANGEABLE, entries
-from sim.errors import Message, english_texts
+from sim.errors import InputError, Message, english_texts
 from sim.faults.edits import EDITS
 from sim.faults.kinds import FAULTS
 from sim.parameters import pairs
-from sim.units import fmt_share, fmt_time, parse_time
+from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time, parse_bandwidth, parse_size, parse_time
 
 LISTS = {"fault": FAULTS, "edits": EDITS}
 """Words of a plan that are lists, and the kinds of their entries."""
@@ -18,10 +20,14 @@ CHOICES = {
     "set_class": ("times", "bandwidth", "latency"),
 }
 """Kinds that do one of several things: the parameters that say which."""
+PLAIN = {"0.5": "half", "2": "twice"}
+"""Shares and factors that have a word of their own."""
 
 
-def changed_words(before: Plan, after: Plan) -> list[str]:
-    """Return the words in which two plans differ."""
+def changed_words(before: Plan | None, after: Plan | None) -> list[str]:
+    """Return the words in which two plans differ; none where one is unknown."""
+    if before is None or after is None:
+        return []
     return [word for word in CHANGEABLE if getattr(before, word) != getattr(after, word)]
 
 
@@ -36,6 +42,15 @@ def change_of(before: Plan, after: Plan) -> Message:
     return joined
 
 
+def added_faults(before: Plan | None, after: Plan | None) -> list[tuple[str, dict[str, str]]]:
+    """Return the faults that one plan has more than another: the kind and the values of each."""
+    if before is None or after is None:
+        return []
+    old = entries(before.fault)
+    added = [spec.partition(":") for spec in entries(after.fault) if spec not in old]
+    return [(kind, pairs(rest)) for kind, _, rest in added]
+
+
 def _changes(word: str, before: Plan, after: Plan) -> Iterator[Message]:
     old, new = getattr(before, word), getattr(after, word)
     if word in LISTS:
@@ -45,6 +60,10 @@ def _changes(word: str, before: Plan, after: Plan) -> Iterator[Message]:
                 yield Message("answer.change.without", change=described(word, spec))
     elif word in ("capture", "rates"):
         yield Message("answer.change.capture")
+    elif word == "algorithm":
+        yield Message("answer.change.algorithm", old=called(old, beside=new), new=called(new, beside=old, first=True))
+    elif word == "size":
+        yield Message("answer.change.size", old=fmt_size(parse_size(old)), new=fmt_size(parse_size(new)))
     else:
         key = f"answer.change.{word}" if old and new else f"answer.change.{word}.{'new' if new else 'none'}"
         yield Message(key, old=str(old), new=str(new))
@@ -57,20 +76,36 @@ def described(word: str, spec: str) -> Message:
         return Message(spec)
     usual = {key: str(parameter.default) for key, parameter in LISTS[word].parameters(kind).items()}
     stated = pairs(rest)
-    values = usual | stated
+    values = {key: _shown(key, value) for key, value in (usual | stated).items()}
     choice = next((key for key in CHOICES.get(kind, ()) if key in stated), "")
-    for share in ("share", "times", "slower"):
-        if share in values:
-            values[share] = _ratio(values[share])
-    key = f"answer.change.{kind}.{choice}".rstrip(".")
-    change = Message(key if key in english_texts() else spec, **values)
-    begin = parse_time(stated["start"], spec) if "start" in stated else 0.0
+    share = choice if choice in ("times", "slower") else "share"
+    special = PLAIN.get(stated.get(share, usual.get(share, "")), "")
+    keys = (f"answer.change.{kind}{'.' * bool(choice)}{choice}{end}" for end in (f".{special}", ""))
+    key = next((key for key in keys if key in english_texts()), spec)
+    begin = _read(parse_time, stated.get("start", "0"))
+    change = Message(key, **values)
     return Message("answer.change.from", change=change, time=fmt_time(begin)) if begin else change
 
 
-def _ratio(text: str) -> str:
-    try:
-        number = float(text)
-    except ValueError:
+def _shown(key: str, text: str) -> str:
+    """A value of a fault or an edit as people read it: a share or a factor, a bandwidth, a time."""
+    if key in ("share", "times", "slower"):
+        number = _read(float, text)
+        return text if number is None else f"{number:g}×" if number >= 1 else fmt_share(number)
+    reads: dict[str, tuple[Callable[..., float], Callable[[float], str]]] = {
+        "bandwidth": (parse_bandwidth, fmt_bandwidth),
+        **dict.fromkeys(("latency", "late", "mean"), (parse_time, fmt_time)),
+    }
+    if key not in reads:
         return text
-    return f"{number:g}×" if number >= 1 else fmt_share(number)
+    read, shown = reads[key]
+    value = _read(read, text)
+    return text if value is None else shown(value)
+
+
+def _read(read: Callable[..., float], text: str) -> Any:
+    """Read a value; None where it is none, which a run refuses in its own words."""
+    try:
+        return read(text)
+    except (InputError, ValueError):
+        return None

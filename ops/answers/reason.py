@@ -6,13 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ops.answers.change import LISTS, changed_words
-from ops.answers.outcome import Outcome
-from ops.answers.waits import FLOWING, WAITING, Holder, link_waited_for, rank_waited_for
-from sim.engine.stall import circle, stuck, waiting
+from ops.answers.change import LISTS, added_faults, changed_words
+from ops.answers.outcome import Links, Outcome, Standstill, both_ways
+from ops.answers.waits import FLOWING, WAITING, Holder
 from sim.errors import Message
-from sim.topology import Topology
-from sim.trace import Trace
 from sim.trace.breakdown import PARTS
 from sim.units import fmt_share, fmt_time
 
@@ -33,18 +30,17 @@ NAMED = 6
 def why_longer(longer: Outcome, shorter: Outcome, *, ahead: bool) -> Reason:
     """Return why `longer` takes longer; `ahead` says whether `shorter` is what a change led to."""
     ending = "no_longer" if ahead else "now"
-    if longer.run is None or shorter.run is None or longer.path is None or shorter.path is None:
+    if longer.parts is None or shorter.parts is None:
         return Reason(Message("answer.why.unknown"))
-    slow, fast = longer.run.breakdown, shorter.run.breakdown
-    more = slow.seconds.sum(axis=0) - fast.seconds.sum(axis=0)
+    more = longer.parts - shorter.parts
     part = int(np.argmax(more))
     same_work = not ahead or all(word in LISTS for word in changed_words(shorter.plan, longer.plan))
-    if part in FLOWING and same_work and (link := link_waited_for(longer)) and link.share >= LEAST:
-        return _waits("link", link, longer.run.timing.ranks, ending)
-    if part == WAITING and (rank := rank_waited_for(longer)):
-        return _waits("rank", rank, longer.run.timing.ranks, ending)
-    if PARTS[part] == "latency" and slow.messages > fast.messages:
-        after, before = (fast, slow) if ahead else (slow, fast)
+    if part in FLOWING and same_work and longer.link and longer.link.share >= LEAST:
+        return waits("link", longer.link, longer.ranks, ending)
+    if part == WAITING and longer.rank:
+        return waits("rank", longer.rank, longer.ranks, ending)
+    if PARTS[part] == "latency" and longer.messages > shorter.messages:
+        after, before = (shorter, longer) if ahead else (longer, shorter)
         values = {"after": f"{after.messages:,}", "before": f"{before.messages:,}"}
         return Reason(Message("answer.why.messages", **values), "part:latency")
     word = f"answer.why.part.{PARTS[part]}"
@@ -52,8 +48,9 @@ def why_longer(longer: Outcome, shorter: Outcome, *, ahead: bool) -> Reason:
     return Reason(Message(key, part=Message(word), time=fmt_time(float(more[part]))), f"part:{PARTS[part]}")
 
 
-def _waits(what: str, holder: Holder, ranks: int, ending: str) -> Reason:
-    shows = f"{what}:{re.sub(' [→↔] ', '>', holder.name)}"
+def waits(what: str, holder: Holder, ranks: int, ending: str) -> Reason:
+    """Return who waits for a link or a rank, `now` or `no_longer`."""
+    shows = f"rank:{holder.name}" if what == "rank" else shown_link(holder.name)
     values = {what: holder.name}
     if not holder.ranks:
         return Reason(Message(f"answer.why.{what}.share.{ending}", **values, share=fmt_share(holder.share)), shows)
@@ -63,64 +60,63 @@ def _waits(what: str, holder: Holder, ranks: int, ending: str) -> Reason:
     return Reason(some, shows)
 
 
+def shown_link(name: str) -> str:
+    """Return what shows a link.
+
+    >>> shown_link("CPU0 ↔ CPU1")
+    'link:CPU0>CPU1'
+    """
+    return f"link:{re.sub(' [→↔] ', '>', name)}"
+
+
 def why_same(before: Outcome, after: Outcome) -> Reason:
     """Return why a change makes no difference."""
-    changed = _changed_links(before, after)
+    changed = _changed_links(before.links, after.links)
     if not changed:
+        late = [values["rank"] for kind, values in added_faults(before.plan, after.plan) if kind == "straggler"]
+        if late:
+            return Reason(Message("answer.why.slack", rank=late[0]), f"rank:{late[0]}")
         return Reason(Message("answer.why.same"))
-    moved = dict(zip(_names(after.topology), after.link_bytes.tolist(), strict=True))
+    moved = dict(zip(after.links.names, after.links.bytes.tolist(), strict=True))
     used = [name for name in changed if moved.get(name, 0.0) > 0]
-    first = used[0] if used else changed[0]
-    shows = f"link:{first.replace(' → ', '>')}"
+    shows = shown_link(used[0] if used else changed[0])
     if not used:
-        return Reason(Message("answer.why.unused", links=_first_few(changed)), shows)
-    if after.run is None:
-        return Reason(Message("answer.why.same"))
-    use = dict(zip(_names(after.topology), after.run.link_use.tolist(), strict=True))
+        return Reason(Message("answer.why.unused", links=_first_few(both_ways(changed))), shows)
+    use = dict(zip(after.links.names, after.links.use.tolist(), strict=True))
     busiest = max(used, key=lambda name: use[name])
-    share = fmt_share(use[busiest])
-    return Reason(Message("answer.why.room", link=busiest, share=share), f"link:{busiest.replace(' → ', '>')}")
+    return Reason(Message("answer.why.room", link=busiest, share=fmt_share(use[busiest])), shown_link(busiest))
 
 
-def why_never(stalled: Trace) -> Reason:
-    """Return what a run that never ends waits for."""
-    stall = stalled.stall
-    assert stall is not None
-    dead = _first_few(list(dict.fromkeys(link_name(stalled.topology, i) for i in stall.links)))
-    chain = [rank for rank, _ in circle(stall)]
-    if chain:
-        shown = [*chain, chain[0]] if len(chain) < NAMED else [*chain[: NAMED - 1], "…", chain[0]]
-        return Reason(Message("answer.why.circle", ranks=" → ".join(map(str, shown))), f"rank:{chain[0]}")
-    pairs = _first_few([f"{receiver} ← {sender}" for receiver, sender in waiting(stall)])
-    if not dead:
-        return Reason(Message("answer.why.waits", pairs=pairs))
-    messages = _first_few([f"{a} → {b}" for a, b in stuck(stalled)])
-    link = stalled.topology.links[stall.links[0]]
-    return Reason(Message("answer.why.dead", links=dead, messages=messages), f"link:{link.src}>{link.dst}")
+def why_never(stands: Standstill) -> Reason:
+    """Return what a run that never ends waits for: who for whom, and which links hold it up."""
+    dead = _first_few(stands.dead)
+    held = Message(
+        "answer.why.dead" if stands.stuck else "answer.why.dead.alone",
+        links=dead,
+        messages=_first_few([f"{a} → {b}" for a, b in stands.stuck]),
+    )
+    if stands.circle:
+        first, *others = stands.circle
+        shown = [first, *others] if len(others) < NAMED else [first, *others[: NAMED - 2], "…"]
+        message = Message("answer.why.circle", ranks=" → ".join(map(str, [*shown, first])))
+        return Reason(Message("answer.both", first=message, second=held) if dead else message, f"rank:{first}")
+    if dead:
+        return Reason(held, shown_link(stands.dead[0]))
+    return Reason(Message("answer.why.waits", pairs=_first_few([f"{a} ← {b}" for a, b in stands.waiting])))
 
 
-def _changed_links(before: Outcome, after: Outcome) -> list[str]:
+def _changed_links(before: Links, after: Links) -> list[str]:
     """Return the names of the links that carry more or less, are slower or faster to cross, or are new or gone."""
-    old, new = (_rates(outcome) for outcome in (before, after))
+    old, new = _rates(before), _rates(after)
     return [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
 
 
-def _rates(outcome: Outcome) -> dict[str, list[tuple[float, float]]]:
+def _rates(links: Links) -> dict[str, list[tuple[float, float]]]:
     """Return bandwidth, B/s, and latency, s, of all links from one device to another, by name."""
     rates: dict[str, list[tuple[float, float]]] = {}
-    columns = zip(_names(outcome.topology), outcome.capacity.tolist(), outcome.topology.latency.tolist(), strict=True)
-    for name, bandwidth, latency in columns:
+    for name, bandwidth, latency in zip(links.names, links.bandwidth.tolist(), links.latency.tolist(), strict=True):
         rates.setdefault(name, []).append((bandwidth, latency))
     return rates
-
-
-def link_name(topology: Topology, link: int) -> str:
-    """Return a link by its two ends."""
-    return f"{topology.links[link].src} → {topology.links[link].dst}"
-
-
-def _names(topology: Topology) -> list[str]:
-    return [f"{link.src} → {link.dst}" for link in topology.links]
 
 
 def _first_few(words: Sequence[str]) -> str:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ops.answers.change import LISTS
+from ops.answers.names import called
 from ops.answers.outcome import Outcome
 from ops.answers.reason import LEAST
-from ops.answers.waits import link_waited_for
 from ops.plan import Plan
 from ops.plan.library_choice import collective_of
 from ops.plan.notation import entries, listed
@@ -25,14 +25,20 @@ WORTH = 0.99
 
 def remedy(outcome: Outcome) -> Message | None:
     """Return the change that makes a run fastest again; where none of those that are tried does, how many were."""
+    if not outcome.plan:
+        return None
     plan = replace(outcome.plan, against="")
-    if plan.schedule or plan.python or (outcome.run and outcome.run.work.transfers > MOST):
+    if plan.schedule or plan.python or outcome.transfers > MOST:
         return None
     tried = [(time, Message(key, time=fmt_time(time), **words)) for time, key, words in _changes(plan, outcome)]
     best = fastest(plan)
     count = best.compared if best else 0
     if best and best.algorithm != plan.algorithm:
-        words = {"algorithm": best.algorithm, "time": fmt_time(best.time), "count": str(count)}
+        words = {
+            "algorithm": called(best.algorithm, beside=plan.algorithm, first=True),
+            "time": fmt_time(best.time),
+            "count": str(count),
+        }
         tried.append((best.time, Message("answer.remedy.algorithm", **words)))
     time, message = min(tried, key=lambda each: each[0], default=(math.inf, None))
     if time < WORTH * outcome.time:
@@ -47,12 +53,11 @@ def _changes(plan: Plan, outcome: Outcome) -> Iterator[tuple[float, str, dict[st
         rerouted = tuple(_rerouted(word, spec) for spec in before)
         if rerouted != before and (time := _time(replace(plan, **{word: listed(rerouted)}))) is not None:  # type: ignore[arg-type]
             yield time, "answer.remedy.reroute", {}
-    link = link_waited_for(outcome) if outcome.run else None
-    if link and link.share >= LEAST:
-        ends = outcome.topology.links[link.link]
-        spec = f"set_link:{written({'src': ends.src, 'dst': ends.dst, 'times': '2'})}"
+    if outcome.link and outcome.link.share >= LEAST:
+        src, dst = outcome.links.names[outcome.link.link].split(" → ")
+        spec = f"set_link:{written({'src': src, 'dst': dst, 'times': '2'})}"
         if (time := _time(replace(plan, edits=listed([*entries(plan.edits), spec])))) is not None:
-            yield time, "answer.remedy.link", {"link": f"{ends.src} ↔ {ends.dst}"}
+            yield time, "answer.remedy.link", {"link": f"{src} ↔ {dst}"}
 
 
 def _rerouted(word: str, spec: str) -> str:

@@ -5,15 +5,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.answers.outcome import Outcome
+from ops.run import Run
 from sim.base.ragged import take
-from sim.topology import Floats
+from sim.topology import Floats, Topology
 from sim.trace import Trace
 from sim.trace.breakdown import PARTS, Breakdown
 
 FLOWING = [PARTS.index(part) for part in ("bytes", "slowed", "sharing")]
 """What a link costs a transfer beside its latency."""
 WAITING = PARTS.index("waiting")
+MOST = 1 << 18
+"""Transfers of a run up to which it is counted who waits."""
 
 
 class Holder(NamedTuple):
@@ -29,10 +31,13 @@ class Holder(NamedTuple):
     link: int = -1
 
 
-def link_waited_for(outcome: Outcome) -> Holder | None:
-    """Return the link that the critical path spends most time on; None where it spends none."""
-    path, run = outcome.path, outcome.run
-    if path is None or run is None or not run.time:
+def link_waited_for(run: Run) -> Holder | None:
+    """Return the link that the critical path spends most time on; None where it spends none.
+
+    Raises InputError where too many transfers differ.
+    """
+    path = run.path
+    if not run.time:
         return None
     use, seconds = run.link_use, np.zeros(len(run.topology.links))
     for i, spent in zip(run.breakdown.path.tolist(), _spent(run.breakdown, FLOWING).tolist(), strict=True):
@@ -43,12 +48,21 @@ def link_waited_for(outcome: Outcome) -> Holder | None:
         return None
     link = int(np.argmax(seconds))
     ends, share = run.topology.links[link], float(seconds[link]) / run.time
-    name = f"{ends.src} → {ends.dst}"
-    if not run.is_written_out:
+    name = link_name(run.topology, link)
+    if not _is_counted(run):
         return Holder(name, share, 0, link)
     back = [i for i, other in enumerate(run.topology.links) if (other.src, other.dst) == (ends.dst, ends.src)]
     one, both = (_ranks_behind(path, _crossing(path, links)) for links in ([link], [link, *back]))
     return Holder(f"{ends.src} ↔ {ends.dst}" if both > one else name, share, both, link)
+
+
+def link_name(topology: Topology, link: int) -> str:
+    """Return a link by its two ends."""
+    return f"{topology.links[link].src} → {topology.links[link].dst}"
+
+
+def _is_counted(run: Run) -> bool:
+    return run.is_written_out and run.work.transfers <= MOST
 
 
 def _crossing(trace: Trace, several: list[int]) -> NDArray[np.bool_]:
@@ -58,10 +72,13 @@ def _crossing(trace: Trace, several: list[int]) -> NDArray[np.bool_]:
     return np.asarray(np.bincount(row[np.isin(links, several)], minlength=len(trace.route)) > 0)
 
 
-def rank_waited_for(outcome: Outcome) -> Holder | None:
-    """Return the rank whose being late or slow costs the critical path most; None where none does."""
-    path, run = outcome.path, outcome.run
-    if path is None or run is None or not run.time:
+def rank_waited_for(run: Run) -> Holder | None:
+    """Return the rank whose being late or slow costs the critical path most; None where none does.
+
+    Raises InputError where too many transfers differ.
+    """
+    path = run.path
+    if not run.time:
         return None
     lost = _spent(run.breakdown, [WAITING])
     if not lost.any():
@@ -69,7 +86,7 @@ def rank_waited_for(outcome: Outcome) -> Holder | None:
     senders = path.schedule.src[run.breakdown.path]
     seconds = np.bincount(senders, lost)
     rank = int(np.argmax(seconds))
-    behind = _ranks_behind(path, path.schedule.src == rank) if run.is_written_out else 0
+    behind = _ranks_behind(path, path.schedule.src == rank) if _is_counted(run) else 0
     return Holder(str(rank), float(seconds[rank]) / run.time, behind)
 
 

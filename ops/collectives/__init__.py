@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.base.arrays import blank
 from sim.parameters import summary
-from sim.registry import Registry
+from sim.registry import Registry, title_of
 from sim.schedule import NOTHING, Promise, every_rank
 from sim.units import fmt_object
 
@@ -60,6 +60,11 @@ class _Collectives(Registry[Collective]):
 
     def summary(self, name: str) -> str:
         return self[name].summary
+
+    def title(self, name: str) -> str:
+        """The name that people read; MPI writes a `v` behind that of a form with unequal blocks."""
+        is_vector = self[name].vector
+        return title_of(self[name].promise, name.removesuffix("v" * is_vector)) + "v" * is_vector
 
 
 COLLECTIVES = _Collectives()

@@ -1,9 +1,11 @@
 """What Gloo runs unless it is told otherwise (pytorch/gloo, gloo/allreduce.cc and its neighbours)."""
 
 from ops.libraries import CollectiveCall, Decision, library
+from sim.registry import titled
 
 
 @library
+@titled("Gloo")
 def gloo(call: CollectiveCall) -> Decision:
     """Gloo's defaults, as PyTorch calls them: rings, binomial trees, pairs of ranks."""
     equal = call.collective if call.collective in ALWAYS else call.collective.removesuffix("v")

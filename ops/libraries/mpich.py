@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 from ops.libraries import CollectiveCall, Decision, library
 from ops.patterns import power_below
+from sim.registry import titled
 
 
 @library
+@titled("MPICH")
 def mpich(call: CollectiveCall) -> Decision:
     """The generic rules of MPICH."""
     kind = call.collective.removesuffix("v")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ops.libraries import CollectiveCall, Decision, library
 from ops.patterns import power_below
+from sim.registry import titled
 
 _MORE = 1 << 30
 K, M = 1 << 10, 1 << 20
@@ -189,6 +190,7 @@ WHOLE: dict[str, dict[str, Any]] = {
 
 
 @library
+@titled("Open MPI")
 def openmpi(call: CollectiveCall) -> Decision:
     """The fixed decisions of Open MPI's coll/tuned.
 

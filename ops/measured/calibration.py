@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from ops.libraries.nccl.layers import LARGE
 from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.variables import Variables
-from ops.measured.comparison import HONOURED, Compared, compare_table, forced, halves
+from ops.measured.comparison import HONOURED, Compared, compare_table, halves
 from ops.measured.rows import Table
+from ops.measured.run_words import forced
 from sim.base.arrays import Floats
 from sim.topology import Topology
 from sim.units import us

@@ -1,6 +1,5 @@
 """Measured against simulated: the same collective on the machine it ran on, row by row."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -8,11 +7,12 @@ from typing import NamedTuple
 
 from ops.libraries.nccl.choice import choose, pace_of, work_of
 from ops.libraries.nccl.closed_form import closed_form
+from ops.libraries.nccl.constants import LAUNCH
 from ops.libraries.nccl.layers import LARGE
 from ops.libraries.nccl.own.pace import Pace
-from ops.libraries.nccl.releases import release_of
-from ops.libraries.nccl.variables import PARAMETERS, Variables, set_variables
+from ops.libraries.nccl.variables import Variables
 from ops.measured.rows import Measured, Table
+from ops.measured.run_words import forced
 from ops.registry import ALGORITHMS, Algorithm
 from ops.run import execute
 from ops.run.work import registered
@@ -132,16 +132,6 @@ def algorithm_of(collective: str, label: str) -> Algorithm | None:
     return ALGORITHMS[name] if library in LIBRARIES and name in ALGORITHMS else None
 
 
-def forced(table: Table) -> Variables:
-    """What the job forced, by its environment or by the name of the file, and the release of NCCL that it names."""
-    words = {name: word for name, word in table.forced.items() if name in PARAMETERS}
-    variables = set_variables(words | {"nccl": release_of(table.forced.get("nccl", ""))}, table.source)
-    named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", table.file.lower())
-    if named and not variables.algorithm:
-        return replace(variables, algorithm=named[1].title())
-    return replace(variables, algorithm="") if variables.algorithm.startswith("CollNet") else variables
-
-
 def _simulated(
     topology: Topology, table: Table, row: Measured, pace: Pace | None, options: Variables, *, quick: bool = False
 ) -> tuple[float, str]:
@@ -157,12 +147,13 @@ def _simulated(
         options = replace(options, algorithm=HONOURED[row.algorithm])
     choice = choose(topology, row.collective, row.size, row.ranks, options=options)
     one = choice.chosen
+    launched = LAUNCH * int(table.forced.get("launches", 0))
     summed = closed_form(topology, choice, pace or pace_of(topology)) if quick else None
     if summed is not None:
-        return summed, f"{one.algorithm} {one.protocol}"
+        return max(summed, launched), f"{one.algorithm} {one.protocol}"
     work = work_of(topology, choice, pace=pace)
     least = work.schedule.promise.blocks if work.schedule.promise else 1  # fewer bytes are padded to one a block
-    return execute(topology, work, max(row.size, least)).time, f"{one.algorithm} {one.protocol}"
+    return max(execute(topology, work, max(row.size, least)).time, launched), f"{one.algorithm} {one.protocol}"
 
 
 def _plain(topology: Topology, row: Measured) -> tuple[float, str]:

@@ -4,18 +4,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ops.libraries.nccl.layers import NETWORK_UNTOLD
+from ops.libraries.nccl.constants import LAUNCH
+from ops.libraries.nccl.layers import NETWORK_UNTOLD, machine_word
+from ops.libraries.nccl.variables import machine_with
 from ops.measured.formats import MEASUREMENTS
 from ops.measured.machine import find_machine, names_system
 from ops.measured.rows import Table
-from ops.measured.run_words import mtu_of, names_network, transport_of
+from ops.measured.run_words import forced, mtu_of, names_network, transport_of
 from sim.errors import InputError
 from sim.machines import MACHINES, build
 from sim.machines.through_memory import through_memory
 from sim.parameters import parse_spec
 from sim.placement import placed
 from sim.topology import Topology
+from sim.units import fmt_time
 
+HOST_COPIED = ("geforce_4090", "l20", "l40s", "rtx_5090")
+"""Machines whose GPUs copy through host memory by themselves."""
 USUAL_MTU, HEADERS = 4096, 82
 """Bytes of a packet's data that networks of clusters have, and what RoCE v2 sends beside them: gap and preamble 20,
 Ethernet 18, IP 20, UDP 8, base transport 12 and its checksum 4 (InfiniBand Architecture, annex A17)."""
@@ -106,13 +111,22 @@ def _as_told(topology: Topology, table: Table, *, by_caller: bool = True) -> Top
 
     One that no caller named also assumes its network where neither log nor name tells that.
     """
-    machine = framed(joined_as(transport_of(table), topology), mtu_of(table))
+    transport = transport_of(table)
+    variables = forced(table) if transport != "shm" else replace(forced(table), p2p_disable=False, p2p_level="")
+    machine = framed(machine_with(joined_as(transport, topology), variables), mtu_of(table))
     notes = _notes(machine, table)
     if not by_caller and not names_network(table) and not names_system(table):
         notes.append(NETWORK_UNTOLD)
     several = notes and len({machine.devices[device].host for device in machine.ranks[: table.ranks]}) > 1
-    all_notes = (*table.notes, *(notes if several else ()))
+    all_notes = (*table.notes, *_launch_notes(table), *(notes if several else ()))
     return replace(machine, assumed=(*machine.assumed, *all_notes), router=machine.routes) if all_notes else machine
+
+
+def _launch_notes(table: Table) -> list[str]:
+    """What it costs that a thread launches on several GPUs."""
+    gpus = int(table.forced.get("launches", 1))
+    least = fmt_time(gpus * LAUNCH)
+    return [f"a thread launches on {gpus} GPUs, one after the other: no time is below {least}"] if gpus > 1 else []
 
 
 def _notes(machine: Topology, table: Table) -> list[str]:
@@ -133,7 +147,7 @@ def _notes(machine: Topology, table: Table) -> list[str]:
 
 def joined_as(transport: str, topology: Topology) -> Topology:
     """The machine with its ranks joined as a log tells: by host memory, or by NICs that do not reach into GPUs."""
-    if transport == "shm":
+    if transport == "shm" and machine_word(topology) not in HOST_COPIED:
         return replace(through_memory(topology), name=f"{topology.name} through host memory")
     if transport == "no-gdr":
         note = "the log tells of no GPUDirect: the stop in host memory is not simulated, large sizes come out faster"

@@ -1,8 +1,10 @@
 """What a log says of a run beside its times: NCCL's release, and by which transports its ranks were joined."""
 
 import re
+from dataclasses import replace
 
-from ops.libraries.nccl.variables import read, set_in
+from ops.libraries.nccl.releases import release_of
+from ops.libraries.nccl.variables import PARAMETERS, Variables, read, set_in, set_variables
 from ops.measured.rows import Table
 
 _PRINTED = re.compile(r"NCCL version[ :]{1,4}(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?)")
@@ -11,6 +13,8 @@ _NUMBER = re.compile(r"nccl-(?:library|headers)=(\d{4,6})\b")
 _SEES = re.compile(r"(via (?:P2P|SHM|NET/[A-Za-z]{1,20}))|NET/(IB|Socket|OFI|[A-Z][A-Za-z]{1,20}) : Using|(GDRDMA)")
 _VIA_IB = re.compile(r"via NET/IB/\d{1,3}")
 _COMMUNICATOR = re.compile(r"\bcomm 0x[0-9a-f]{1,16} rank \d{1,6} nranks (\d{1,6})\b")
+_LAUNCHES = re.compile(r"\bnGpus\s{0,4}[=:]?\s{1,4}(\d{1,4})\b|_perf\b[^\n]{0,400}?\s(?:-g|--ngpus)[ =](\d{1,4})\b")
+_GRAPHS = re.compile(r"\bgraph:\s{0,4}[1-9]|_perf\b[^\n]{0,400}?\s(?:-G|--cudagraph)[ =][1-9]")
 _MTU = re.compile(r"(?<![a-z0-9])mtu[-_ =]?(256|512|1024|2048|4096)(?!\d)")
 _HCA = re.compile(r"[a-z][a-z0-9_]{0,30}?_?\d{1,3}(?::\d{1,2})?")
 """A NIC by its whole name; `mlx5` alone means all that begin so, and a list behind ^ those that are left out."""
@@ -35,6 +39,7 @@ def run_words(text: str) -> dict[str, str]:
 
     `nccl` is its release and `transport` socket, shm, ib, or no-gdr where no NIC reaches into a GPU.
 
+    `launches` is for how many GPUs a thread launches NCCL's kernels, where that is not done by a CUDA graph.
     `network` is socket where that is what hosts would be joined by: one host has no use for it. `collnet` is asked
     where NCCL was to add in the network's switches, and `nics` is how many NICs of a host it was given by name.
 
@@ -43,7 +48,9 @@ def run_words(text: str) -> dict[str, str]:
     >>> run_words("Channel 00/0 : 1[1] -> 0[0] via SHM/direct/direct"), run_words("[send] via NET/Socket/0")
     ({'transport': 'shm'}, {'transport': 'socket'})
     >>> run_words("NET/Socket : Using [0]eth0"), run_words("NCCL_P2P_DISABLE=1 ./all_reduce_perf -g 2")
-    ({'network': 'socket'}, {'p2p_disable': 'True', 'transport': 'shm'})
+    ({'network': 'socket'}, {'p2p_disable': 'True', 'transport': 'shm', 'launches': '2'})
+    >>> run_words("# nThread 1 nGpus 8 minBytes 8 graph: 0"), run_words("./all_reduce_perf -g 8 -G 1")
+    ({'launches': '8'}, {})
     >>> run_words("Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0"), run_words("[send] via NET/IB/0/GDRDMA")
     ({'transport': 'no-gdr'}, {'transport': 'ib'})
     >>> run_words("mpirun -x NCCL_COLLNET_ENABLE=1 -x NCCL_IB_HCA=mlx5_0,mlx5_3 ./all_reduce_perf")
@@ -73,6 +80,9 @@ def run_words(text: str) -> dict[str, str]:
         words["transport"] = "ib"
     if ("SOCKET" in seen or settings.get("NET") == "Socket") and not others and words.get("transport") != "socket":
         words["network"] = "socket"
+    launches = next((int(match[1] or match[2]) for match in _LAUNCHES.finditer(text)), 1)
+    if launches > 1 and not _GRAPHS.search(text):
+        words["launches"] = str(launches)
     return words | _between_hosts(settings)
 
 
@@ -83,6 +93,16 @@ def _between_hosts(settings: dict[str, str]) -> dict[str, str]:
     if all(_HCA.fullmatch(name) for name in nics):
         words["nics"] = str(len(set(nics)))
     return words
+
+
+def forced(table: Table) -> Variables:
+    """What the job forced, by its environment or by the name of the file, and the release of NCCL that it names."""
+    words = {name: word for name, word in table.forced.items() if name in PARAMETERS}
+    variables = set_variables(words | {"nccl": release_of(table.forced.get("nccl", ""))}, table.source)
+    named = re.search(r"\b(ring|tree)-(?:allreduce|all_reduce)", table.file.lower())
+    if named and not variables.algorithm:
+        return replace(variables, algorithm=named[1].title())
+    return replace(variables, algorithm="") if variables.algorithm.startswith("CollNet") else variables
 
 
 def transport_of(table: Table) -> str:

@@ -11,7 +11,7 @@ from ops.formats import read_schedule
 from ops.libraries.nccl.choice import choose, work_of
 from ops.libraries.nccl.own.numbers import calibrated
 from ops.libraries.nccl.program_cost import priced
-from ops.libraries.nccl.variables import as_nccl_writes, set_variables
+from ops.libraries.nccl.variables import Variables, as_nccl_writes, machine_with, set_variables
 from ops.plan.examples import example_captures
 from ops.plan.library_choice import chosen_work, library_of
 from ops.plan.mistakes import check_kind, check_words, one_line
@@ -36,7 +36,7 @@ from sim.faults import Perturbation
 from sim.faults.edits import differences as differing
 from sim.faults.edits import edited
 from sim.formats import read_topology
-from sim.machines import build
+from sim.machines import build, canonical
 from sim.parameters import written
 from sim.placement import placed
 from sim.schedule.displacements import check_displs
@@ -51,6 +51,10 @@ KINDS: dict[str, type] = {}
 """The kind of every word."""
 _FILES = 4
 """Schedules from outside that are kept after reading; nobody changes them, so all who give the same text share one."""
+
+
+MACHINE = "dgx_a100"
+"""Where a plan runs that names no machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class Plan:
     """
 
     algorithm: str = "allreduce.ring"
-    machine: str = "dgx_a100"
+    machine: str = MACHINE
     capture: str = ""
     rates: str = ""
     network: str = ""
@@ -161,6 +165,8 @@ class Plan:
             if type(value) is not kind:
                 check_kind(word, value, kind)
         check_names([self.capture_name, self.schedule_name], "file")
+        if self.machine not in ("", MACHINE):
+            object.__setattr__(self, "machine", canonical(self.machine))
 
     def __repr__(self) -> str:
         return one_line(*({word: getattr(it, word) for word in KINDS} for it in (self, USUAL)))
@@ -233,6 +239,7 @@ class Plan:
         machine = base or self._machine()
         machine = networked(machine, self.network) if self.network else machine
         machine = placed(machine, self.placement) if self.placement else machine
+        machine = machine_with(machine, self.variables()) if self.algorithm.startswith(NCCL) else machine
         machine = edited(machine, entries(self.edits)) if self.edits else machine
         return calibrated(machine, self.calibration) if self.calibration else machine
 
@@ -283,9 +290,12 @@ class Plan:
     def _as_nccl_chooses(self, topology: Topology | None) -> Work:
         """The algorithm, protocol and orders of ranks that NCCL takes here for this size."""
         machine, collective = self._choosable(topology), self.algorithm.removeprefix(NCCL)
-        options = set_variables(assignments(self.settings, self.algorithm), self.algorithm)
-        choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=options)
+        choice = choose(machine, collective, self.bytes, machine.taking_part(self.ranks), options=self.variables())
         return work_of(machine, choice, root=self.root)
+
+    def variables(self) -> Variables:
+        """Variables of NCCL that are set. Raises InputError."""
+        return set_variables(assignments(self.settings, self.algorithm), self.algorithm)
 
     def _as_library_chooses(self, topology: Topology | None) -> Work:
         """What another library takes here for this size, at its backend's costs."""

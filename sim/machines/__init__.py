@@ -3,21 +3,25 @@
 A machine is a function from keyword parameters to a Topology. Parameters, defaults and bounds are read from
 the signature: `switch:ranks=64,bandwidth=25GBps` calls `switch(ranks=64, bandwidth=25e9)`. Every machine has two more,
 unless it names them itself: `overhead`, paid once per message, and `gamma`, paid once per byte reduced; one of several
-hosts has `per_host`, how many GPUs of each take part. A server is less: `@server` takes a function giving its parts.
+hosts has `per_host`, how many GPUs of each take part, `p2p` and `gdr`, whether other GPUs and NICs reach into a GPU's
+memory. A server is less: `@server` takes a function giving its parts.
+Names that people use for a machine are `@called` above it.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from typing import Annotated, Any
 
 from sim.errors import expect_kind
+from sim.machines.through_memory import through_memory, without_gpudirect
 from sim.parameters import Bounds, bind, described, parse_spec, spread
 from sim.placement import placed
 from sim.registry import Registry, returned
 from sim.topology import Topology
 from sim.topology.host import Rates
-from sim.topology.servers import Hosts, Server, joined
+from sim.topology.servers import Hosts, Nics, Server, joined, with_nics
 from sim.units import Bandwidth, Time
 
 MachineFunction = Callable[..., Topology]
@@ -26,6 +30,8 @@ PRICES = {"overhead": (Time, 0.0), "gamma": (Time, 0.0)}
 
 SEATS: Mapping[str, tuple[Any, Any]] = {"per_host": (Annotated[int, Bounds(0, 64)], 0)}
 """How many GPUs of every host play ranks, the first ones; 0 for all."""
+REACH: Mapping[str, tuple[Any, Any]] = {"p2p": (bool, True), "gdr": (bool, True)}
+"""Whether GPUs of every host write to each other's memory, and NICs to that of GPUs (GPUDirect)."""
 SEVERAL = ("hosts", "trays")
 """Parameters of machines that may have several hosts."""
 
@@ -35,7 +41,9 @@ NVLINK_NIC = ("nvlink", "nic", "nic_latency")
 PCIE_NIC = ("pcie", "nic", "nic_latency")
 """Rates that a caller may change; `pcie` is every PCIe link."""
 
-MACHINES: Registry[MachineFunction] = Registry(__name__, "machine", function=lambda function: function)
+MACHINES: Registry[MachineFunction] = Registry(__name__, "machine", function=lambda function: function, lenient=True)
+_COUNTED = re.compile(r"(?:(\d{1,5}) ?x ?)?(\d{1,5}) ?x ?([a-z0-9][a-z0-9 ._-]{1,40})", re.IGNORECASE)
+"""GPUs, or hosts and GPUs of each, before a name: `8xH100`, `2x8xA100`."""
 
 
 def machine(function: MachineFunction) -> MachineFunction:
@@ -61,6 +69,16 @@ def machine(function: MachineFunction) -> MachineFunction:
     return whole
 
 
+def called(*names: str) -> Callable[[MachineFunction], MachineFunction]:
+    """Let these names stand for the machine below; letters and hyphens do not matter."""
+
+    def register(function: MachineFunction) -> MachineFunction:
+        MACHINES.alias(function.__name__, *names)
+        return function
+
+    return register
+
+
 def server(
     rates: Rates,
     takes: tuple[str, ...] = NVLINK_PCIE_NIC,
@@ -80,11 +98,12 @@ def server(
         own = {name: defaults.get(name, rates.pix if name == "pcie" else getattr(rates, name)) for name in takes}
         called = {name: name.replace("nvlink", "xgmi") if xgmi else name for name in takes}
 
-        def build_server(*, hosts: Hosts = hosts, arguments: Mapping[str, float]) -> Topology:
+        def build_server(*, hosts: Hosts = hosts, nics: Nics = 0, arguments: Mapping[str, float]) -> Topology:
             values: dict[str, Any] = {name: arguments[called[name]] for name in takes}
             pcie = values.pop("pcie", None)
             pci: dict[str, Any] = dict.fromkeys(PCI, pcie) if pcie is not None else {}
-            return joined(parts.__name__, parts(), replace(rates, **pci, **values), hosts)
+            whole = with_nics(parts(), nics) if nics else parts()
+            return joined(parts.__name__, whole, replace(rates, **pci, **values), hosts)
 
         build_server.__name__, build_server.__doc__ = parts.__name__, parts.__doc__
         more = {called[name]: (Time if name.endswith("latency") else Bandwidth, value) for name, value in own.items()}
@@ -101,16 +120,19 @@ def _priced(function: MachineFunction) -> MachineFunction:
     Each where it does not say so itself, the last where it may have several hosts.
     """
     own = described(function).parameters
-    seats = SEATS if own.keys() & set(SEVERAL) else {}
-    more = {**({} if PRICES.keys() <= own.keys() else PRICES), **seats}
+    hosts = {**REACH, **SEATS} if own.keys() & set(SEVERAL) else {}
+    hosts = {name: parameter for name, parameter in hosts.items() if name not in own}
+    more = {**({} if PRICES.keys() <= own.keys() else PRICES), **hosts}
     if not more:
         return function
 
     @wraps(function)
     def whole(*, beside: Mapping[str, Any], **values: Any) -> Topology:
         topology, rest = returned(function, function(**values), Topology), dict(beside)
-        per_host = rest.pop("per_host", 0)
+        per_host, p2p, gdr = rest.pop("per_host", 0), rest.pop("p2p", True), rest.pop("gdr", True)
         topology = replace(topology, **rest) if any(rest.values()) else topology
+        topology = topology if p2p else through_memory(topology)
+        topology = topology if gdr else without_gpudirect(topology)
         return placed(topology, f"per_host={per_host}") if per_host else topology
 
     return spread("beside", more)(whole)
@@ -143,7 +165,41 @@ def build(spec: str, **values: Any) -> Topology:
     """
     if not isinstance(spec, str):
         expect_kind(spec, str, "the machine", "give a text like 'dgx_h100' or 'switch:ranks=8'")
+    spec = canonical(spec)
     name, texts = parse_spec(spec)
     function = MACHINES[name]
     topology = function(**bind(function, {**texts, **values}, name))
-    return topology.but(name=spec.strip()) if texts else topology
+    return topology.but(name=spec) if texts else topology
+
+
+def canonical(spec: str) -> str:
+    """A machine's spec by its own name, for one of its names in any spelling or with a number of GPUs before it.
+
+    A spec whose name no machine has stays as it is.
+
+    >>> canonical("P4D.24xlarge:hosts=2"), canonical("8xH100"), canonical("2x4xA100"), canonical("toaster")
+    ('aws_p4d:hosts=2', 'dgx_h100', 'dgx_a100:hosts=2,per_host=4', 'toaster')
+    """
+    name, colon, rest = spec.strip().partition(":")
+    own, counted = MACHINES.resolved(name.strip()), _COUNTED.fullmatch(name.strip())
+    if own not in MACHINES and counted and (machine := MACHINES.resolved(counted[3])) in MACHINES:
+        own, more = machine, _counted(machine, int(counted[1] or 0), int(counted[2]))
+        rest = ",".join(filter(None, (more, rest)))
+    return f"{own}:{rest}" if rest or colon else own
+
+
+def _counted(name: str, hosts: int, gpus: int) -> str:
+    """Parameters that give a machine so many hosts of so many GPUs, or so many GPUs in all where hosts are 0."""
+    takes = MACHINES.parameters(name)
+    several = next((word for word in SEVERAL if word in takes), "")
+    one = MACHINES[name](**({several: 1} if several else {})).n
+    if "gpus" in takes:
+        words = {"gpus": gpus, "hosts": hosts}
+    elif hosts or not several or gpus % one:
+        words = {several: hosts, "per_host": 0 if gpus == one else gpus}
+    else:
+        words = {several: gpus // one}
+        if "racks" in takes and gpus // one > takes[several].default:
+            words = {"racks": -(-gpus // one // takes[several].default)}
+    usual = {word: takes[word].default if word in takes else 0 for word in words}
+    return ",".join(f"{word}={count}" for word, count in words.items() if word and count and count != usual[word])

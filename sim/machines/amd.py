@@ -1,6 +1,7 @@
 """AMD's servers. xGMI links are kept as NVLinks, which is what they do; rates are RCCL's (`sim.topology.host`)."""
 
-from sim.machines import server
+from sim.machines import called, server
+from sim.registry import titled
 from sim.topology.host import CDNA, CDNA3, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all, numbered
 
@@ -12,7 +13,9 @@ CARDS = {
 Frontier user guide (200 GB/s in a card, 100 or 50 between cards) and copies measured from die 0 on Frontier."""
 
 
+@called("mi250", "frontier")
 @server(CDNA, xgmi=True)
+@titled("4 MI250X")
 def mi250x() -> Server:
     """4 MI250X, which are 8 GPUs: four xGMI links inside a card, one or two between; 4 NUMA nodes, a NIC per card.
 
@@ -27,7 +30,9 @@ def mi250x() -> Server:
     return Server(leaves, numbered(CARDS), relays=1)
 
 
+@called("mi300", "ND MI300X v5", "Standard_ND96isr_MI300X_v5", "BM.GPU.MI300X.8")
 @server(CDNA3, xgmi=True)
+@titled("8 MI300X")
 def mi300x() -> Server:
     """8 MI300X, each joined to the seven others by one xGMI link; 2 sockets, a 400 Gbit/s NIC per GPU.
 

@@ -3,8 +3,9 @@
 The rates of NICs are the nominal ones of the instance's page; what NCCL reaches of them is calibrated.
 """
 
-from sim.machines import NVLINK_NIC, PCIE_NIC, server
-from sim.topology.host import AMPERE, BRIDGED, HOPPER, Leaf, Place, gpu, nic
+from sim.machines import NVLINK_NIC, PCIE_NIC, called, server
+from sim.registry import titled
+from sim.topology.host import AMPERE, BLACKWELL, BRIDGED, HOPPER, Leaf, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all, numbered
 from sim.units import GBps
 
@@ -16,7 +17,9 @@ def _eight(nics: int) -> list[Leaf]:
     return gpus + [nic(k, place) for k, place in enumerate(places[:: 8 // nics])]
 
 
+@called("p4d", "p4de", "p4d.24xlarge", "p4de.24xlarge")
 @server(AMPERE, NVLINK_NIC, nic=12.5 * GBps)
+@titled("AWS p4d")
 def aws_p4d() -> Server:
     """AWS p4d and p4de: 8 A100 with 12 NVLinks each on NVSwitch, 4 EFA NICs of 100 Gbit/s, one per pair of GPUs.
 
@@ -25,7 +28,9 @@ def aws_p4d() -> Server:
     return Server(_eight(4), all_to_all(8, 12))
 
 
+@called("p5", "p5e", "p5en", "p5.48xlarge", "p5e.48xlarge", "p5en.48xlarge")
 @server(HOPPER, NVLINK_NIC)
+@titled("AWS p5")
 def aws_p5() -> Server:
     """AWS p5 and p5en: 8 H100 or H200 with 18 NVLinks each on NVSwitch, 400 Gbit/s of EFA per GPU.
 
@@ -34,7 +39,9 @@ def aws_p5() -> Server:
     return Server(_eight(8), all_to_all(8, 18))
 
 
+@called("a3-high", "a3-highgpu-8g")
 @server(HOPPER, NVLINK_NIC, nic=25 * GBps)
+@titled("GCP A3 High")
 def gcp_a3_high() -> Server:
     """Google Cloud A3 High: 8 H100 on NVSwitch, 4 NICs of 200 Gbit/s with TCP in hardware (GPUDirect-TCPX).
 
@@ -43,7 +50,9 @@ def gcp_a3_high() -> Server:
     return Server(_eight(4), all_to_all(8, 18))
 
 
+@called("a3-mega", "a3-megagpu-8g")
 @server(HOPPER, NVLINK_NIC, nic=25 * GBps)
+@titled("GCP A3 Mega")
 def gcp_a3_mega() -> Server:
     """Google Cloud A3 Mega: 8 H100 on NVSwitch, 8 NICs of 200 Gbit/s (GPUDirect-TCPXO).
 
@@ -52,7 +61,9 @@ def gcp_a3_mega() -> Server:
     return Server(_eight(8), all_to_all(8, 18))
 
 
+@called("a3-ultra", "a3-ultragpu-8g")
 @server(HOPPER, NVLINK_NIC)
+@titled("GCP A3 Ultra")
 def gcp_a3_ultra() -> Server:
     """Google Cloud A3 Ultra: 8 H200 on NVSwitch, 8 NICs of 400 Gbit/s with RoCE.
 
@@ -61,7 +72,75 @@ def gcp_a3_ultra() -> Server:
     return Server(_eight(8), all_to_all(8, 18))
 
 
+@called("p6", "p6-b200", "p6-b200.48xlarge")
+@server(BLACKWELL, NVLINK_NIC)
+@titled("AWS p6-b200")
+def aws_p6() -> Server:
+    """AWS p6-b200: 8 B200 with 18 NVLinks each on NVSwitch, 8 EFA NICs of 400 Gbit/s.
+
+    Network by AWS's page of the instance. `nic_latency` is that of InfiniBand; what EFA takes beyond it is calibrated.
+    """
+    return Server(_eight(8), all_to_all(8, 18))
+
+
+@called("p6-b300", "p6-b300.48xlarge")
+@server(BLACKWELL, NVLINK_NIC, nic=100 * GBps)
+@titled("AWS p6-b300")
+def aws_p6_b300() -> Server:
+    """AWS p6-b300: 8 B300 with 18 NVLinks each on NVSwitch, 800 Gbit/s of EFA per GPU.
+
+    Two NICs of 400 Gbit/s per GPU count as one here. By AWS's page of the instance.
+    """
+    return Server(_eight(8), all_to_all(8, 18))
+
+
+@called("a4", "a4-high", "a4-highgpu-8g")
+@server(BLACKWELL, NVLINK_NIC)
+@titled("GCP A4")
+def gcp_a4() -> Server:
+    """Google Cloud A4: 8 B200 on NVSwitch, 8 NICs of 400 Gbit/s with RoCE.
+
+    Network by Google's page of the machine family.
+    """
+    return Server(_eight(8), all_to_all(8, 18))
+
+
+@called("BM.GPU4.8", "BM.GPU.B4.8", "BM.GPU.GM4.8", "BM.GPU.A100-v2.8")
+@server(AMPERE, NVLINK_NIC)
+@titled("OCI A100")
+def oci_a100() -> Server:
+    """Oracle BM.GPU4.8 and BM.GPU.A100-v2.8: 8 A100 on NVSwitch, 200 Gbit/s of RoCE per GPU.
+
+    Two NICs of 100 Gbit/s per GPU count as one here. By Oracle's page of the shapes.
+    """
+    return Server(_eight(8), all_to_all(8, 12))
+
+
+@called("BM.GPU.H100.8", "BM.GPU.H200.8")
+@server(HOPPER, NVLINK_NIC)
+@titled("OCI H100")
+def oci_h100() -> Server:
+    """Oracle BM.GPU.H100.8 and BM.GPU.H200.8: 8 H100 or H200 on NVSwitch, 400 Gbit/s of RoCE per GPU.
+
+    H100 has two NICs of 200 Gbit/s per GPU, which count as one here, H200 one of 400. By Oracle's page of the shapes.
+    """
+    return Server(_eight(8), all_to_all(8, 18))
+
+
+@called("BM.GPU.B200.8")
+@server(BLACKWELL, NVLINK_NIC)
+@titled("OCI B200")
+def oci_b200() -> Server:
+    """Oracle BM.GPU.B200.8: 8 B200 on NVSwitch, 8 NICs of 400 Gbit/s with RoCE.
+
+    Network by Oracle's page of the shapes.
+    """
+    return Server(_eight(8), all_to_all(8, 18))
+
+
+@called("marenostrum5", "mn5")
 @server(HOPPER, NVLINK_NIC, nic=25 * GBps)
+@titled("4 H100")
 def h100_quad() -> Server:
     """4 H100 with 6 NVLinks between each pair and no switch, two on each socket; a NIC of 200 Gbit/s per GPU.
 
@@ -72,7 +151,9 @@ def h100_quad() -> Server:
     return Server(leaves, all_to_all(4, 6))
 
 
+@called("a40", "rtx-a6000")
 @server(BRIDGED, NVLINK_NIC)
+@titled("8 A40 in pairs")
 def a40_pairs() -> Server:
     """8 A40 or RTX A6000 with an NVLink bridge on each of four pairs, two pairs on a socket; one NIC.
 
@@ -84,6 +165,7 @@ def a40_pairs() -> Server:
 
 
 @server(AMPERE, PCIE_NIC, hosts=2, nic=12.5 * GBps)
+@titled("GeForce hosts with RDMA")
 def geforce_rdma() -> Server:
     """Hosts with one GeForce RTX 3090 or the like on PCIe gen4 and one NIC of 100 Gbit/s, joined by RDMA."""
     return Server([gpu(0, Place(domain=0)), nic(0, Place(domain=0, upper=1))])

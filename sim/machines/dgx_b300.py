@@ -1,12 +1,15 @@
 """DGX B300: the B200's links, twice its network."""
 
-from sim.machines import server
+from sim.machines import called, server
+from sim.registry import titled
 from sim.topology.host import BLACKWELL, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all
 from sim.units import GBps
 
 
+@called("b300", "hgx-b300")
 @server(BLACKWELL, pcie=96 * GBps, nic=100 * GBps)
+@titled("DGX B300")
 def dgx_b300() -> Server:
     """DGX or HGX B300: 8 B300 with 18 NVLinks of the fifth generation on NVSwitch, an 800 Gbit/s NIC per GPU.
 

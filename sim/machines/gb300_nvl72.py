@@ -2,15 +2,18 @@
 
 from typing import Annotated
 
-from sim.machines import machine
+from sim.machines import called, machine
 from sim.machines.racks import C2C, Cables, racked
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Topology
 from sim.topology.host import BLACKWELL
 from sim.units import Bandwidth, GBps, Time
 
 
+@called("gb300", "ND GB300 v6", "Standard_ND128isr_GB300_v6", "BM.GPU.GB300.4")
 @machine
+@titled("GB300 NVL72")
 def gb300_nvl72(
     *,
     trays: Annotated[int, Bounds(1, 18)] = 18,

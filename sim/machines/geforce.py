@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from sim.machines import machine
+from sim.machines import called, machine
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Ints, Router, Routes, Topology
 from sim.topology.host import AMPERE, Place, build_host, gpu
 from sim.topology.path_classes import pair_classes
@@ -23,7 +24,9 @@ HOST_COPY = 5.24 * GBps
 """What a copy through host memory reaches from one socket to the other on that box."""
 
 
+@called("rtx-4090", "4090", "geforce-rtx-4090")
 @machine
+@titled("8 RTX 4090")
 def geforce_4090(
     *,
     gpus: Annotated[int, Bounds(1, 16)] = 8,

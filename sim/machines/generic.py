@@ -12,6 +12,7 @@ from sim.base.ragged import ranges
 from sim.base.size import room_for
 from sim.machines import machine
 from sim.parameters import Bounds, Devices
+from sim.registry import titled
 from sim.topology import Device, Floats, Ints, Link, Routes, Topology
 from sim.topology.devices import LINK_KINDS, DeviceColumns, LinkColumns, Make, cables
 from sim.topology.routing import pack, with_fallback
@@ -21,6 +22,7 @@ NVL, PCI, NET = (LINK_KINDS.index(kind) for kind in ("NVL", "PCI", "NET"))
 
 
 @machine
+@titled("ideal switch")
 def switch(
     *,
     ranks: Devices = 64,
@@ -49,6 +51,7 @@ def switch(
 
 
 @machine
+@titled("ring of links")
 def ring(
     *,
     ranks: Devices = 8,
@@ -59,7 +62,7 @@ def ring(
     """A physical ring of links whose GPUs pass on what is not for them.
 
     Routes take the shorter way, upwards when both are equal; with `directions=1` there are only links
-    from each rank to the next. Two ranks share one cable.
+    from each rank to the next. Two ranks share one link.
     """
     room_for(ranks, "ring")
     gpus = tuple(Device(f"GPU{r}", "GPU") for r in range(ranks))
@@ -84,6 +87,7 @@ def ring(
 
 
 @machine
+@titled("full mesh")
 def mesh(
     *,
     ranks: Annotated[int, Bounds(1, 1024)] = 8,
@@ -104,6 +108,7 @@ def mesh(
 
 
 @machine
+@titled("hosts and one spine")
 def nodes(
     *,
     nodes: Devices = 8,

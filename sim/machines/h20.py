@@ -1,11 +1,14 @@
 """H20: a Hopper GPU with all of its NVLinks and less arithmetic."""
 
-from sim.machines import server
+from sim.machines import called, server
+from sim.registry import titled
 from sim.topology.host import HOPPER, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all
 
 
+@called("hgx-h20")
 @server(HOPPER)
+@titled("HGX H20")
 def h20() -> Server:
     """HGX H20: 8 H20 with 18 NVLinks each on NVSwitch (900 GB/s both ways nominal), a 400 Gbit/s NIC per GPU.
 

@@ -6,12 +6,14 @@ from typing import Annotated
 from sim.machines import machine
 from sim.machines.pcie import dual_socket_pcie
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Topology
 from sim.topology.host import AMPERE
 from sim.units import Bandwidth, GBps
 
 
 @machine
+@titled("8 L40S")
 def l40s(
     *,
     gpus: Annotated[int, Bounds(1, 8)] = 8,

@@ -10,6 +10,7 @@ from sim.base.size import room_for
 from sim.errors import InputError
 from sim.machines import machine
 from sim.parameters import Bounds, Dims
+from sim.registry import titled
 from sim.topology import Device, Ints, Link, Router, Routes, Topology, both_ways
 from sim.topology.routing import pack
 from sim.units import Bandwidth, GBps, Time, us
@@ -95,6 +96,7 @@ def _by_dimension(dims: tuple[int, ...], closed: tuple[bool, ...], link_at: Ints
 
 
 @machine
+@titled("fat tree")
 def fat_tree(
     *,
     pods: Few = 4,

@@ -6,6 +6,7 @@ from typing import Annotated
 from sim.machines import machine
 from sim.machines.through_memory import staged, with_memory
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Link, Topology
 from sim.topology.host import AMPERE, Place, build_host, gpu
 from sim.topology.host import nic as nic_at
@@ -18,6 +19,7 @@ Small = Annotated[int, Bounds(1, 16)]
 
 
 @machine
+@titled("NUMA sockets")
 def numa(
     *,
     sockets: Annotated[int, Bounds(1, 8)] = 2,

@@ -3,7 +3,8 @@
 Several `hosts` are joined by their NICs, NIC k of each on rail k.
 """
 
-from sim.machines import server
+from sim.machines import called, server
+from sim.registry import titled
 from sim.topology.host import AMPERE, BLACKWELL, HOPPER, VOLTA, Leaf, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all, numbered
 from sim.units import GBps
@@ -16,7 +17,9 @@ CUBE_MESH = {
 tests/test_topologies.py."""
 
 
+@called("dgx-1", "v100")
 @server(VOLTA, sys=6 * GBps)
+@titled("DGX-1V")
 def dgx1v() -> Server:
     """DGX-1 with 8 V100 in a hybrid cube mesh, 2 sockets, 4 PCIe switches with 2 GPUs and 1 EDR NIC each.
 
@@ -28,7 +31,9 @@ def dgx1v() -> Server:
     return Server(leaves, numbered(CUBE_MESH))
 
 
+@called("a100", "hgx-a100", "ND A100 v4", "NDv4", "Standard_ND96asr_v4", "Standard_ND96amsr_A100_v4")
 @server(AMPERE)
+@titled("DGX A100")
 def dgx_a100() -> Server:
     """DGX A100: 8 A100 with 12 NVLinks each on NVSwitch; 4 PCIe switches with 2 GPUs and 2 HDR NICs each.
 
@@ -42,7 +47,9 @@ def dgx_a100() -> Server:
     return Server(leaves, all_to_all(8, 12))
 
 
+@called("h100", "hgx-h100", "ND H100 v5", "NDv5", "Standard_ND96isr_H100_v5")
 @server(HOPPER)
+@titled("DGX H100")
 def dgx_h100() -> Server:
     """DGX H100: 8 H100 with 18 NVLinks each on NVSwitch; every GPU shares PCIe switches with one NDR NIC.
 
@@ -54,6 +61,7 @@ def dgx_h100() -> Server:
 
 
 @server(VOLTA)
+@titled("DGX-2")
 def dgx2() -> Server:
     """DGX-2: 16 V100 with 6 NVLinks each on NVSwitch; 2 sockets, 8 PCIe switches with 2 GPUs and 1 EDR NIC each.
 
@@ -65,7 +73,9 @@ def dgx2() -> Server:
     return Server(leaves, all_to_all(16, 6))
 
 
+@called("h200", "hgx-h200", "ND H200 v5", "Standard_ND96isr_H200_v5")
 @server(HOPPER)
+@titled("DGX H200")
 def dgx_h200() -> Server:
     """DGX H200: links and places of a DGX H100; its GPUs differ in their memory only.
 
@@ -74,7 +84,9 @@ def dgx_h200() -> Server:
     return Server(_eight_apart(), all_to_all(8, 18))
 
 
+@called("b200", "hgx-b200")
 @server(BLACKWELL)
+@titled("DGX B200")
 def dgx_b200() -> Server:
     """DGX or HGX B200: 8 B200 with 18 NVLinks of the fifth generation on NVSwitch, one NDR NIC per GPU.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from sim.machines import machine
 from sim.machines.geforce import through_host
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Topology
 from sim.topology.host import AMPERE, Place, build_host, gpu
 from sim.topology.host import nic as nic_at
@@ -15,6 +16,7 @@ from sim.units import Bandwidth, Time
 
 
 @machine
+@titled("two sockets of PCIe GPUs")
 def dual_socket_pcie(
     *,
     gpus: Annotated[int, Bounds(1, 32)] = 8,

@@ -1,12 +1,15 @@
 """Hosts with four GPUs, as supercomputers and clouds have them."""
 
-from sim.machines import server
+from sim.machines import called, server
+from sim.registry import titled
 from sim.topology.host import AMPERE, GRACE, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all, numbered
 from sim.units import GBps
 
 
+@called("polaris")
 @server(AMPERE)
+@titled("4 A100")
 def a100_quad() -> Server:
     """4 A100 with 4 NVLinks between each pair and no switch, each GPU on a NUMA node of its own; 2 NICs.
 
@@ -17,7 +20,9 @@ def a100_quad() -> Server:
     return Server(leaves, all_to_all(4, 4))
 
 
+@called("gh200", "alps")
 @server(GRACE)
+@titled("4 GH200")
 def gh200_quad() -> Server:
     """4 GH200 with 6 NVLinks between each pair and no switch, each with its Grace and a 200 Gbit/s NIC.
 
@@ -28,7 +33,9 @@ def gh200_quad() -> Server:
     return Server(leaves, all_to_all(4, 6))
 
 
+@called("NC96ads", "Standard_NC96ads_A100_v4")
 @server(AMPERE, nic=10 * GBps)
+@titled("4 A100 PCIe in pairs")
 def a100_pcie_pairs() -> Server:
     """4 A100 PCIe, NVLink bridges on two pairs, each GPU on a NUMA node of its own; one 80 Gbit/s NIC.
 

@@ -2,8 +2,9 @@
 
 from typing import Annotated, NamedTuple
 
-from sim.machines import machine
+from sim.machines import called, machine
 from sim.parameters import Bounds
+from sim.registry import titled
 from sim.topology import Device, Link, Topology, both_ways
 from sim.topology.host import BLACKWELL
 from sim.units import Bandwidth, GBps, Time
@@ -12,7 +13,18 @@ C2C = 360 * GBps
 """What joins a GPU to its Grace reaches; NVIDIA nvbandwidth on GB200."""
 
 
+@called(
+    "gb200",
+    "ND GB200 v6",
+    "Standard_ND128isr_NDR_GB200_v6",
+    "p6e-gb200",
+    "u-p6e-gb200x72",
+    "a4x",
+    "a4x-highgpu-4g",
+    "BM.GPU.GB200.4",
+)
 @machine
+@titled("GB200 NVL72")
 def gb200_nvl72(
     *,
     trays: Annotated[int, Bounds(1, 18)] = 18,

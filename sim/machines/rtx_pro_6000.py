@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
-from sim.machines import server
+from sim.machines import called, server
+from sim.registry import titled
 from sim.topology.host import HOPPER, Place, gpu, nic
 from sim.topology.servers import Server
 from sim.units import GBps
 
 
+@called("rtx-pro-6000-blackwell")
 @server(replace(HOPPER, generation="Blackwell"), ("pcie", "sys", "nic", "nic_latency"), sys=40 * GBps)
+@titled("8 RTX PRO 6000")
 def rtx_pro_6000() -> Server:
     """8 RTX PRO 6000 Blackwell on PCIe gen5 x16, four on each of two EPYC Turin, no NVLink; a 400 Gbit/s NIC a socket.
 

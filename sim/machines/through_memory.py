@@ -5,7 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from sim.base.ragged import ranges
+from sim.errors import InputError
 from sim.topology import Device, Ints, Link, Router, Routes, Topology
+from sim.topology.devices import LINK_KINDS, link_kinds
+from sim.topology.path_classes import LEVELS, levels
 from sim.topology.routing import chain, merge, pack
 from sim.units import GBps
 
@@ -15,6 +19,14 @@ SHARED_COPY = 16 * GBps
 Two A40 on one socket reach 3.6 to 4.0 GB/s in an allreduce, and two GPUs on PCIe gen3 3.9, in which two messages are
 written and read at once; the same two broadcast at 10.3 GB/s (NVIDIA/nccl issue 384).
 """
+SHARED_COPY_GEN5 = 4 * 2 * 28 * GBps
+"""The same of hosts with PCIe gen5 and DDR5: eight RTX 5090, four on each of two Xeon 8480+, reach a bus bandwidth of
+28 GB/s, which each writes and reads (NVIDIA/nccl issue 1639)."""
+GEN5 = ("Hopper", "Blackwell", "CDNA3", "CDNA4")
+"""Generations of GPUs that are in such hosts."""
+COPIES = "copies through host memory share what a few hosts reached: others differ much"
+"""What a machine assumes whose messages go that way."""
+NET = LINK_KINDS.index("NET")
 LATENCY = 90e-9
 """s that a memory controller takes."""
 
@@ -47,24 +59,106 @@ def _controller(cpu: str) -> str:
     return cpu.replace("CPU", "MEM")
 
 
-def staged(host: Topology) -> Router:
-    """GPU to GPU of a host by way of the memory of the sender's domain; all else as it is."""
-    direct = host.routes
-    is_gpu = np.array([device.kind == "GPU" for device in host.devices])
-    host_of = np.array([device.host for device in host.devices])
-    by_domain = {(d.host, d.numa): i for i, d in enumerate(host.devices) if "MEM" in d.name}
-    by_host = {place: i for (place, _), i in reversed(by_domain.items())}
-    near = np.array([by_domain.get((d.host, d.numa), by_host.get(d.host, 0)) for d in host.devices], np.int32)
+def staged(host: Topology, level: str = "LOC") -> Router:
+    """GPU to GPU of a host by way of the memory of the sender's domain where they are farther apart than a level."""
+    direct, near, place_of = host.routes, _memory_of(host), host.places[0]
+    is_gpu, within = host.kinds == "GPU", LEVELS.index(level)
 
     def route(src: Ints, dst: Ints) -> Routes:
-        copied = is_gpu[src] & is_gpu[dst] & (src != dst) & (host_of[src] == host_of[dst])
+        copied = is_gpu[src] & is_gpu[dst] & (src != dst) & (place_of[src] == place_of[dst])
+        if within:
+            copied[copied] = levels(host, src[copied], dst[copied]) > within
         a, b, plain = src[copied], dst[copied], ~copied
         return merge(copied, chain(direct(a, near[a]), direct(near[a], b)), direct(src[plain], dst[plain]))
 
     return route
 
 
-def through_memory(machine: Topology, memory: float = SHARED_COPY) -> Topology:
-    """A machine whose GPUs copy through host memory only."""
-    with_controllers = with_memory(machine, memory)
-    return replace(with_controllers, router=staged(with_controllers))
+def unloaded(host: Topology, level: str = "LOC") -> Router:
+    """GPU to GPU of another host by way of host memory at each end whose NIC is farther away than a level.
+
+    That is how messages go where NICs do not reach into GPUs' memory.
+    """
+    direct, near, within = host.routes, _memory_of(host), LEVELS.index(level)
+    is_gpu, crosses, (tails, heads) = host.kinds == "GPU", link_kinds(host.links) == NET, host.ends
+
+    def end(gpu: Ints, nic: Ints, *, out: bool) -> Routes:
+        far = levels(host, gpu, nic) > within
+        a, b = gpu[far], nic[far]
+        via = chain(direct(a, near[a]), direct(near[a], b)) if out else chain(direct(b, near[a]), direct(near[a], a))
+        a, b = (gpu[~far], nic[~far]) if out else (nic[~far], gpu[~far])
+        return merge(far, via, direct(a, b))
+
+    def route(src: Ints, dst: Ints) -> Routes:
+        whole = direct(src, dst)
+        on_net = np.concatenate([[0], np.cumsum(crosses[whole.links])])
+        counts = on_net[whole.offsets[1:]] - on_net[whole.offsets[:-1]]
+        between = is_gpu[src] & is_gpu[dst] & (counts > 0)
+        if not between.any():
+            return whole
+        a, b = src[between], dst[between]
+        offsets, links = direct(a, b)
+        at = np.flatnonzero(crosses[links])
+        route_of = np.repeat(np.arange(len(a)), np.diff(offsets))[at]
+        first = at[np.searchsorted(route_of, np.arange(len(a)))]
+        last = at[np.searchsorted(route_of, np.arange(len(a)), "right") - 1]
+        middle = Routes(
+            np.concatenate([[0], np.cumsum(last - first + 1)]).astype(np.int32), links[ranges(first, last - first + 1)]
+        )
+        ways = chain(end(a, tails[links[first]], out=True), middle, end(b, heads[links[last]], out=False))
+        return merge(between, ways, direct(src[~between], dst[~between]))
+
+    return route
+
+
+def _memory_of(host: Topology) -> Ints:
+    """The memory controller of each device's domain, or of its host where its domain has none, by index."""
+    by_domain = {(d.host, d.numa): i for i, d in enumerate(host.devices) if "MEM" in d.name}
+    by_host = {place: i for (place, _), i in reversed(by_domain.items())}
+    return np.array([by_domain.get((d.host, d.numa), by_host.get(d.host, 0)) for d in host.devices], np.int32)
+
+
+def through_memory(machine: Topology, level: str = "LOC") -> Topology:
+    """A machine whose GPUs copy through host memory where they are farther apart than a level; itself where none is.
+
+    Raises InputError for a machine without CPUs.
+    """
+    gpus = _first_host(machine)
+    pairs = np.array([(a, b) for a in gpus for b in gpus if a != b], np.int32).reshape(-1, 2)
+    if not (levels(machine, pairs[:, 0], pairs[:, 1]) > LEVELS.index(level)).any():
+        return machine
+    with_controllers = _controlled(machine)
+    return replace(with_controllers, router=staged(with_controllers, level))
+
+
+def without_gpudirect(machine: Topology, level: str = "LOC") -> Topology:
+    """A machine whose NICs reach into the memory of no GPU that is farther away than a level; itself where none is.
+
+    Raises InputError for a machine without CPUs.
+    """
+    gpus = _first_host(machine)
+    offsets, links = machine.routes(gpus, np.full(len(gpus), machine.ranks[-1], np.int32))
+    nets = [part[link_kinds(machine.links)[part] == NET] for part in np.split(links, offsets[1:-1])]
+    if not any(len(net) for net in nets):
+        return machine
+    nics = machine.ends[0][np.array([net[0] for net in nets])]
+    if not (levels(machine, gpus, nics) > LEVELS.index(level)).any():
+        return machine
+    with_controllers = _controlled(machine)
+    return replace(with_controllers, router=unloaded(with_controllers, level))
+
+
+def _first_host(machine: Topology) -> Ints:
+    """GPUs of the first rank's host."""
+    first = machine.places[0][machine.ranks[0]]
+    return np.flatnonzero((machine.kinds == "GPU") & (machine.places[0] == first)).astype(np.int32)
+
+
+def _controlled(machine: Topology) -> Topology:
+    """The machine with memory controllers: its own where it has some."""
+    if any("MEM" in device.name for device in machine.devices):
+        return machine
+    if not (machine.kinds == "CPU").any():
+        raise InputError("machine.no_memory", topology=machine.name)
+    memory = SHARED_COPY_GEN5 if machine.generation in GEN5 else SHARED_COPY
+    return with_memory(replace(machine, assumed=(*machine.assumed, COPIES), router=machine.routes), memory)

@@ -2,11 +2,13 @@
 
 from sim.machines import machine
 from sim.machines.networks import Sizes, grid
+from sim.registry import titled
 from sim.topology import Topology
 from sim.units import Bandwidth, GBps, Time, us
 
 
 @machine
+@titled("TPU v4")
 def tpu_v4(
     *,
     dims: Sizes = (4, 4, 4),
@@ -18,6 +20,7 @@ def tpu_v4(
 
 
 @machine
+@titled("TPU v5p")
 def tpu_v5p(
     *,
     dims: Sizes = (4, 4, 4),
@@ -29,6 +32,7 @@ def tpu_v5p(
 
 
 @machine
+@titled("TPU v5e")
 def tpu_v5e(
     *,
     dims: Sizes = (4, 4),
@@ -40,6 +44,7 @@ def tpu_v5e(
 
 
 @machine
+@titled("TPU v6e")
 def tpu_v6e(
     *,
     dims: Sizes = (4, 4),

@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-Generation = Literal["", "Pascal", "Volta", "Ampere", "Hopper", "Blackwell", "CDNA", "CDNA2", "CDNA3"]
+Generation = Literal["", "Pascal", "Volta", "Ampere", "Hopper", "Blackwell", "CDNA", "CDNA2", "CDNA3", "CDNA4"]
 """Turing counts as Volta and Ada as Ampere, as in NCCL's tables; empty where nothing says which GPUs these are."""
 GENERATIONS: tuple[Generation, ...] = tuple(word for word in get_args(Generation) if word)
 
@@ -14,7 +14,12 @@ BY_SM: tuple[tuple[int, Generation], ...] = (
     (100, "Blackwell"),
 )
 """From which compute capability on (CUDA C++ Programming Guide)."""
-BY_GCN: tuple[tuple[str, Generation], ...] = (("gfx942", "CDNA3"), ("gfx90a", "CDNA2"), ("gfx908", "CDNA"))
+BY_GCN: tuple[tuple[str, Generation], ...] = (
+    ("gfx942", "CDNA3"),
+    ("gfx950", "CDNA4"),
+    ("gfx90a", "CDNA2"),
+    ("gfx908", "CDNA"),
+)
 """AMD's architectures by their name in ROCm."""
 REDUCING: tuple[Generation, ...] = ("Hopper", "Blackwell")
 """GPUs whose NVSwitch adds and copies what it carries: NVLink SHARP came with the third NVSwitch (NVIDIA H100 white

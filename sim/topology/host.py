@@ -166,6 +166,9 @@ CDNA3 = replace(
 )
 """MI300X on EPYC: xGMI of GFX94X in RCCL `src/graph/topo.h` (64 GB/s nominal), PCIe gen5, 400 Gbit/s NICs."""
 
+CDNA4 = replace(CDNA3, generation="CDNA4")
+"""MI350X and MI355X on EPYC: xGMI of GFX95X in RCCL `src/graph/topo.h` (76.5 GB/s nominal), the rest as CDNA3."""
+
 GRACE = replace(HOPPER, pix=48 * GBps, sys=100 * GBps, nic=24 * GBps)
 """GH200 on Grace: NVLinks as HOPPER; Slingshot at 200 Gbit/s, 23.98 GB/s measured on Alps (OSU). What joins the Grace
 sockets has a nominal 100 GB/s each way (NVIDIA Grace CPU white paper, coherent NVLink between four superchips)."""

@@ -3,11 +3,17 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sim.base.arrays import Ints
 from sim.topology.model import Topology
 
 CLASSES = ("PIX", "PXB", "PHB", "NODE", "SYS")
 """PCIe classes, nearest first."""
+LEVELS = ("LOC", "NVL", "PIX", "PXB", "PHB", "SYS", "NET")
+"""How far apart two devices are, nearest first, as NCCL calls it: NODE is PHB there."""
+_WORDS = ("NET", "SYS", "NODE", "PHB", "NV", "PXB", "PIX")
+_LEVEL_OF = np.array([LEVELS.index({"NODE": "PHB", "NV": "NVL"}.get(word, word)) for word in _WORDS])
 
 
 def pair_classes(topology: Topology) -> dict[str, dict[str, str]]:
@@ -20,6 +26,21 @@ def pair_classes(topology: Topology) -> dict[str, dict[str, str]]:
     ends = np.array([i for i, d in enumerate(topology.devices) if d.kind in ("GPU", "NIC")], np.int32)
     src, dst = (side.ravel() for side in np.meshgrid(ends, ends, indexing="ij"))
     src, dst = src[src != dst], dst[src != dst]
+    chosen, lanes = _classes(topology, src, dst)
+    names = [device.name for device in topology.devices]
+    pairs: dict[str, dict[str, str]] = {names[i]: {} for i in ends}
+    for a, b, word, n in zip(src.tolist(), dst.tolist(), chosen.tolist(), lanes.tolist(), strict=True):
+        pairs[names[a]][names[b]] = f"NV{n}" if word == _WORDS.index("NV") else _WORDS[word]
+    return pairs
+
+
+def levels(topology: Topology, src: Ints, dst: Ints) -> NDArray[np.int64]:
+    """How far apart the two devices of each pair are, as a place in `LEVELS`, shape (pairs,)."""
+    return np.where(src == dst, 0, _LEVEL_OF[_classes(topology, src, dst)[0]])
+
+
+def _classes(topology: Topology, src: Ints, dst: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The class of each pair, as a place in `_WORDS`, and the lanes of the narrowest link between them."""
     offsets, links = topology.routes(src, dst)
     route = np.repeat(np.arange(len(src)), np.diff(offsets))
 
@@ -43,13 +64,7 @@ def pair_classes(topology: Topology) -> dict[str, dict[str, str]]:
         crossed([kind != "NVL" for kind in kinds]) == 0,
         switches > 2,
     ]
-    chosen = np.select(tests, [0, 1, 2, 3, 4, 5], 6)
-    words = ("NET", "SYS", "NODE", "PHB", "NV", "PXB", "PIX")
-    names = [device.name for device in topology.devices]
-    pairs: dict[str, dict[str, str]] = {names[i]: {} for i in ends}
-    for a, b, word, n in zip(src.tolist(), dst.tolist(), chosen.tolist(), lanes.tolist(), strict=True):
-        pairs[names[a]][names[b]] = f"NV{n}" if word == 4 else words[word]
-    return pairs
+    return np.select(tests, [0, 1, 2, 3, 4, 5], 6), lanes
 
 
 def describe(topology: Topology) -> dict[str, Any]:

@@ -84,11 +84,11 @@ def states(visit):
         page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
         yield "unfolded"
     if page.get_by_test_id("stSidebar").count():
-        visit.open_drawer()
+        visit.open_settings()
         _unfold(visit, "stSidebar")
         yield "sidebar"
         if page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").count():
-            visit.close_drawer()
+            visit.close_settings()
             visit.settle()
     for k in range(page.locator(MENUS).count()):
         page.locator(MENUS).nth(k).click()

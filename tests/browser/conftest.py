@@ -24,7 +24,7 @@ from ops.plan.link import from_link
 from tests.browser.sites import write_site
 from ui.export.exports import Shot, render
 from ui.plan.picture import carried_out
-from ui.player.views import FIRST
+from ui.player.views import FIRST, VIEWS
 from ui.text import catalogue, say
 from ui.workers.one import ALONE
 
@@ -38,7 +38,7 @@ STILL = "document.querySelector('[data-testid=\"stApp\"][data-test-script-state=
 OVER = "document.querySelector('#ringside-first') === null"
 """What holds once the page has taken over the picture that was there before it, or goes without one."""
 MADE = "!document.querySelector('[data-testid=stSidebar] [class*=st-key-script_watch_]')"
-"""What holds of a drawer whose form is made, as it is when somebody looks."""
+"""What holds of settings that are made, as they are when somebody looks."""
 HASTE = 15_000
 """Milliseconds after which something is tried again on a page that may have been drawn anew meanwhile."""
 AGAIN = 0.1
@@ -255,54 +255,61 @@ class Visit:
         """A text by its id, in this visit's language."""
         return say(key, self.language, **values)
 
-    def open_drawer(self):
-        """The long form, which is opened where it is closed."""
-        drawer = self.page.get_by_test_id("stSidebar")
-        opener = self.page.get_by_test_id("stExpandSidebarButton")
-        if opener.is_visible():
-            opener.click(timeout=HASTE)
-            self.page.wait_for_function(
-                "document.querySelector('[data-testid=stSidebar]').dataset.collapsed !== 'true'"
-            )
+    @property
+    def settings_button(self):
+        """What opens and closes the settings."""
+        return self.page.locator(".st-key-settings button")
+
+    def open_settings(self):
+        """The settings, which are opened where they are closed."""
+        button = self.settings_button
+        if button.get_attribute("aria-expanded") == "false":
+            button.click(timeout=HASTE)
+            expect(button).to_have_attribute("aria-expanded", "true")
             self.page.wait_for_function(MADE)
             self.page.wait_for_function(STILL)
-        return drawer
+        return self.page.get_by_test_id("stSidebar")
 
-    def close_drawer(self):
-        """Put the long form away, which is open, by a button that shows itself to a pointer."""
-        opener = self.page.get_by_test_id("stExpandSidebarButton")
-        expect(opener).not_to_be_visible()
-        self.page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click(force=True)
-        opener.wait_for()
+    def close_settings(self):
+        """Close the settings, which are open."""
+        button = self.settings_button
+        expect(button).to_have_attribute("aria-expanded", "true")
+        button.click()
+        expect(button).to_have_attribute("aria-expanded", "false")
 
     def nudge(self):
         """Move the slider of sizes to the next smaller one, and wait until the address has that."""
         size = "new URLSearchParams(location.search).get('size')"
         before = self.page.evaluate(size)
-        slider = self.page.get_by_test_id("stSidebar").get_by_role("slider").last
-        self.open_drawer()
+        slider = self.page.get_by_test_id("stSidebar").get_by_role("slider", name=self.told("page.size"))
+        self.open_settings()
         stood = slider.get_attribute("aria-valuetext")
 
         def act():
-            self.open_drawer()
+            self.open_settings()
             if slider.get_attribute("aria-valuetext") == stood:  # not moved yet, or put back by a page drawn anew
                 slider.press("ArrowLeft", timeout=HASTE)
             self.page.wait_for_function(f"before => {size} !== before", arg=before, timeout=HASTE)
 
         self.again(act)
-        self.close_drawer()
+        self.close_settings()
 
     def choose(self, label, option):
-        """Choose from one of Streamlit's own menus, by the texts of this visit's language; in the drawer, too."""
+        """Choose from one of Streamlit's own menus, by the texts of this visit's language; of the settings, too."""
         menu = self.page.get_by_role("combobox", name=label)
 
         def act():
             if not menu.is_visible():
-                self.open_drawer()
+                self.open_settings()
             menu.click(timeout=HASTE)
             self.page.get_by_role("option", name=option, exact=True).click(timeout=HASTE)
 
         self.again(act)
+
+    def explore(self, title):
+        """Open an entry of Explore."""
+        self.page.get_by_role("button", name=self.told("page.explore"), exact=True).click()
+        self.page.get_by_role("button", name=title).click()
 
     def again(self, act):
         """Do something on a page that has settled, and again where it was drawn anew meanwhile."""
@@ -317,9 +324,12 @@ class Visit:
             self.page.keyboard.press("Escape")
 
     def press(self, label):
-        """Click a button, by its English name whatever the language."""
+        """Click a button or choose a view, by its English name whatever the language."""
         names = [label] if label not in catalogue("en").values() else [label, self.said(label)]
-        self.player.get_by_role("button", name=names[-1], exact=True).click()
+        if names[-1] in [self.told(f"player.view.{view}") for view in VIEWS]:
+            self.player.locator(".rs-view").select_option(label=names[-1])
+        else:
+            self.player.get_by_role("button", name=names[-1], exact=True).click()
 
 
 @pytest.fixture(scope="session")

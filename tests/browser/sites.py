@@ -1,6 +1,10 @@
 """The site in a folder, as tests and `python -m tests.browser.axe_files` look at it."""
 
-from collections.abc import Sequence
+import functools
+import http.server
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ui.files import site
@@ -16,3 +20,18 @@ def write_site(folder: Path, taught: Sequence[str] = tuple(LESSONS)) -> Path:
     examples = [exhibit for exhibit in exhibits() if exhibit.name in EXAMPLES]
     site.write(folder, examples, lambda done, of: None, taught=list(taught))
     return folder
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        """Say nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder's files from a port of their own; returns the address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()

@@ -174,7 +174,7 @@ FIRST_SEEN = """e => {
 
 def test_a_slider_moves_the_picture_ahead_of_the_page_which_follows_once_the_slider_rests(visit):
     page = visit("?machine=switch:ranks=16")
-    slider = page.open_drawer().get_by_role("slider", name=page.told("page.ranks"))
+    slider = page.open_settings().get_by_role("slider", name=page.told("page.ranks"))
     page.player.evaluate(FIRST_SEEN)
 
     def act():

@@ -27,11 +27,11 @@ MARKED = "e => Boolean(e.closest('.rs-root').isThisOne)"
 
 @pytest.fixture
 def early(enter, address):
-    """Open a page as far as what stands before it, in a window of such a size; `arrive` opens all of it."""
+    """Open a page as far as what stands before it, in a window of such a size that shows no motion by itself."""
     opened = []
 
     def open_early(query, width=1440, height=900) -> Visit:
-        one = enter(address, viewport={"width": width, "height": height})
+        one = enter(address, viewport={"width": width, "height": height}, reduced_motion="reduce")
         opened.append(one)
         one.soon(_is_run, f"{address}/{WHERE}{query}")
         one.page.route(PAGE, lambda route: route.abort())

@@ -10,17 +10,18 @@ from ui.text import catalogue
 pytestmark = pytest.mark.browser
 ANSWERS = {
     "en": {
-        "what_is_allreduce": "at the end every rank holds the sum of all",
-        "why_ring": "Count the bytes that a rank sends in both laps",
         "numa_cost": r"\d\.\d+ times as long .*: 7\.341 ms",
         "holds_back": r"CPU\d → CPU\d",
         "which_algorithm": r"allreduce\.\w+ is the fastest of \d+ algorithms",
         "slower_than_bound": r"The lower bound on this machine is 4\.894 ms\. .* sharing: 3\.67",
         "how_exposed": r"Rank 0 communicates.*is exposed",
         "read_right": "12 values assumed",
+        "what_is_allreduce": "Four GPUs train one model",  # it opens the story, which has the whole window
     },
 }
 """What must then be in sight, whole on the screen."""
+FOUND = {"nvswitch": "page.explore.machine", "bandwidth": "page.explore.lesson", "bruck": "page.explore.algorithm"}
+"""What may be typed in whichever language, and the heading of a group in which something then is."""
 
 
 @pytest.mark.parametrize("language", ANSWERS)
@@ -33,11 +34,30 @@ def test_questions_are_two_clicks_from_the_first_page_and_their_answers_are_in_s
         page.get_by_text(texts["page.stage.title"], exact=True).click()
         one.player.first.wait_for()
         one.settle()
-        page.get_by_role("button", name=texts["page.questions"]).click()
-        page.get_by_role("button", name=texts[f"example.{name}"]).click()
+        one.explore(texts[f"example.{name}"])
         said = page.get_by_test_id("stMain").get_by_text(re.compile(ANSWERS[language][name])).first
         said.wait_for()
         one.settle()
         box = said.bounding_box()
         assert 0 <= box["y"] <= 900 - box["height"], name
         assert page.get_by_test_id("stException").count() == 0, name
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_list_opens_at_a_key_and_is_narrowed_by_words_of_any_language(visit, language):
+    one = visit(f"?lang={language}", viewport={"width": 390, "height": 844})
+    one.language, page = language, one.page
+    one.settle()
+    page.keyboard.press("/")
+    field = page.get_by_role("searchbox")
+    for typed, heading in FOUND.items():
+        field.fill(typed)
+        page.get_by_role("region", name=one.told(heading)).get_by_role("button").first.wait_for()
+    field.fill("no such thing")
+    page.get_by_text(one.told("page.explore.none")).wait_for()
+    field.fill(one.told("example.doubling"))
+    field.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    field.press("Enter")
+    one.where("recursive_doubling")
+    field.wait_for(state="hidden")

@@ -1,31 +1,20 @@
 """The site from a plain file server: from its front page to an example that plays, in any width and every language."""
 
-import functools
-import http.server
-import threading
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import FILES, PLAYER
+from tests.browser.sites import served
 from ui.lessons import LESSONS
 from ui.text import languages, say
 
 pytestmark = pytest.mark.browser
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *words):
-        """Say nothing."""
-
-
 @pytest.fixture(scope="module")
 def plain_server(site):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with served(site) as address:
+        yield address
 
 
 @pytest.mark.parametrize("width", [1440, 390])
@@ -73,7 +62,7 @@ def test_a_lesson_and_the_story_play(enter, plain_server, site, tmp_path, width,
     assert filled.all_inner_texts() == [say("page.learn.next", language)]
     assert page.locator(".rs-lesson-said strong, .rs-lesson-said").first.text_content()
     page.get_by_role("link", name=say("examples.all", language)).click()
-    page.get_by_role("link", name=say("story.offer.again", language)).click()
+    page.get_by_role("link", name=say("story.title", language)).click()
     page.locator('[data-ringside="story"]').wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.keyboard.press("Escape")

@@ -1,8 +1,11 @@
-"""The first minute, heard by keys, wheel and buttons, in every language and on a phone; then the stage is ours."""
+"""The story, heard by keys, wheel and buttons, in every language and on a phone; then the stage is ours."""
+
+import re
 
 import pytest
 from playwright.sync_api import expect
 
+from ops.plan.examples import example_captures
 from tests.browser.conftest import PLAYER
 from ui.story import CHAPTERS
 from ui.story.telling import story
@@ -12,25 +15,24 @@ pytestmark = pytest.mark.browser
 STORY = '[data-ringside="story"]'
 TOLD = f"{STORY}[data-at]"
 COUNT = sum(len(chapter.stretches) for chapter in CHAPTERS)
-RESTS = """() => {
+LATER = """Number([...document.querySelectorAll('*')].find((e) => e.shadowRoot?.querySelector('[data-ringside=story]'))
+  .shadowRoot.querySelector('[data-ringside=story]').dataset.at)"""
+"""Which stretch is told."""
+ALONE = """[[0.1, 0.02], [0.9, 0.1], [0.02, 0.5], [0.98, 0.9]].flatMap(([across, down]) => {
   const host = [...document.querySelectorAll('*')].find((e) => e.shadowRoot?.querySelector('[data-ringside=story]'));
-  return host?.shadowRoot.querySelector('[data-ringside=story]').dataset.moves === 'false';
-}"""
+  const top = document.elementFromPoint(across * innerWidth, down * innerHeight);
+  return top === host ? [] : [top.className];
+})"""
+"""What of the page is seen around the story."""
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 
-def first_page(visit, language="en", **options):
-    one = visit(f"?lang={language}", **options)
+def opened(visit, language="en", **options):
+    """A visit to whom the story is told, by a link to it."""
+    one = visit(f"?story=1&lang={language}", TOLD, **options)
     one.language = language
-    one.settle()
-    return one
-
-
-def opened(one, key="g"):
-    one.page.keyboard.press(key)
-    one.page.locator(TOLD).wait_for()
     one.painted()
-    return one.page.locator(STORY)
+    return one, one.page.locator(STORY)
 
 
 def at(told):
@@ -52,101 +54,89 @@ def in_sight(one, locator):
 @pytest.mark.parametrize(
     "language, viewport, scheme", [("en", DESK, "light"), ("zh", PHONE, "dark")], ids=["desk", "phone"]
 )
-def test_the_whole_story_by_keyboard_ends_on_the_stage_with_its_run(visit, language, viewport, scheme):
-    one = first_page(visit, language, viewport=viewport)
-    one.page.emulate_media(color_scheme=scheme)
-    offer = one.page.locator(".rs-story-offer")
-    assert in_sight(one, offer)
-    assert say("story.offer", language) in offer.inner_text()
-    told = opened(one)
+def test_the_whole_story_by_keyboard_ends_at_a_machine_of_ones_own(visit, language, viewport, scheme):
+    one, told = opened(visit, language, viewport=viewport, color_scheme=scheme)
     words = [s["text"] for chapter in story(language)["chapters"] for s in chapter["stretches"]]
-    heard = []
+    heard, bytes_said = [], []
     while len(heard) < COUNT:
         heard.append(told.locator(".rs-story-words").inner_text())
         assert told.locator(".rs-story-words").get_attribute("aria-live") == "polite"
         for part in ("words", "board", "main", "skip"):
             assert in_sight(one, told.locator(f".rs-story-{part}")), part
         assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert one.page.evaluate(ALONE) == []
+        bytes_said += re.findall(
+            r"\d+(?:\.\d+)? ([KMG]i?B)", told.locator(".rs-story-board").get_attribute("aria-label")
+        )
         one.page.keyboard.press("End" if len(heard) == COUNT else "ArrowRight")
     assert heard == words
     board = told.locator(".rs-story-board").get_attribute("aria-label")
     assert say("story.say.holds", language, rank=3, numbers="22, 20, 20, 18") in board
     assert say("story.say.load", language, link="CPU0 → CPU1", share="100%") in board
+    assert set(bytes_said) <= {"MiB"}  # the unit stays while bars grow
+    expect(told.get_by_role("button", name=say("story.say.send", language))).to_be_visible()
     one.page.keyboard.press("Space")
     told.wait_for(state="detached")
-    one.where("machine=dual_socket_pcie")
+    one.page.get_by_role("dialog").get_by_role("textbox").fill(example_captures()["dgx-1v"])
+    one.page.get_by_role("button", name=say("intro.paste.open", language)).click()
+    one.where("capture=")
     one.settle()
-    one.page.locator(f"{PLAYER}[data-steps='6']").wait_for()
-    assert one.data("view") == "machine"
-    expect(one.page.locator(".rs-story-offer")).to_have_count(0)
+    assert one.page.get_by_role("dialog").count() == 0
+    one.page.locator(f"{PLAYER}[data-steps='14']").wait_for()
     one.page.keyboard.press("ArrowRight")  # the player has the keys again
     assert one.data("step") == "1"
-    one.nudge()  # and the run can be changed
-    one.where("size=")
 
 
-def test_it_plays_stops_and_goes_back_as_one_likes_and_is_remembered_when_put_away(visit):
-    one = first_page(visit, viewport=DESK)
-    page = one.page
-    page.locator(".rs-story-offer").click()
-    page.locator(TOLD).wait_for()
-    told = page.locator(STORY)
-    main = told.locator(".rs-story-main")
-    main.click()
-    main.click()
-    assert (at(told), told.get_attribute("data-chapter")) == (2, "server")
-    assert told.get_attribute("data-moves") == "true"
+def test_it_plays_by_itself_asks_one_question_and_goes_back_as_one_likes(visit):
+    one = visit("?lang=en", viewport=DESK)
+    one.page.locator(".st-key-door_story button").click()
+    one.page.locator(TOLD).wait_for()
+    told, page = one.page.locator(STORY), one.page
+    assert (at(told), told.get_attribute("data-moves")) == (0, "true")
     page.keyboard.press("Space")
     assert told.get_attribute("data-moves") == "false"
     stopped = float(told.get_attribute("data-share"))
-    assert 0 <= stopped < 1
-    page.keyboard.press("Space")
-    page.wait_for_function(RESTS)
-    assert float(told.get_attribute("data-share")) == 1
     page.keyboard.press("ArrowLeft")
-    assert (at(told), float(told.get_attribute("data-share"))) == (2, 0)
+    assert (at(told), float(told.get_attribute("data-share"))) == (0, 0)
+    assert 0 <= stopped < 1
     told.hover()
     page.mouse.wheel(0, 900)
-    page.wait_for_function(RESTS)
-    assert at(told) == 3
-    told.get_by_role("slider").fill("450")
-    assert (at(told), float(told.get_attribute("data-share"))) == (4, 0.5)
+    assert (at(told), float(told.get_attribute("data-share"))) == (1, 0.5)
+    page.keyboard.press("Space")
+    page.wait_for_function(f"{LATER} >= 2")  # from one stretch to the next, without a key
+    told.get_by_role("slider").fill("440")
+    told.get_by_role("button", name="8×").click()
+    assert (at(told), told.get_attribute("data-moves")) == (5, "true")
+    told.get_by_role("slider").fill("690")
+    said = told.locator(".rs-story-legend")
+    assert said.inner_text() == say("story.say.guess.wrong", guess="8", right="4")
     page.keyboard.press("Escape")
     told.wait_for(state="detached")
     one.settle()
     assert "machine=" not in page.url
     assert one.data("steps") == "14"
-    one.open()
-    again = page.locator(".rs-story-offer.rs-seen")
-    again.wait_for()
-    assert say("story.offer.again") in again.inner_text()
-    opened(one)
 
 
 def test_who_wants_no_motion_goes_step_by_step(visit):
-    one = first_page(visit, viewport=DESK)
-    one.page.emulate_media(reduced_motion="reduce")
-    told = opened(one)
+    one, told = opened(visit, viewport=DESK, reduced_motion="reduce")
     seen = []
     for _ in range(40):
         seen.append((at(told), told.get_attribute("data-time-s")))
         assert told.get_attribute("data-moves") == "false"
-        if told.locator(".rs-story-main").get_attribute("data-does") == "end":
+        if told.locator(".rs-story-main").get_attribute("data-does") == "own":
             break
         one.page.keyboard.press("Space")
     assert len(seen) == len(set(seen))
     assert seen[-1][0] == COUNT - 1
-    steps = sum(end - begin for chapter in CHAPTERS for begin, end in chapter.stretches)
-    assert len(seen) >= COUNT + steps - 2  # sends that end together are one step for the eye
-    one.page.emulate_media(reduced_motion="no-preference")
+    steps = sum(stretch.end - stretch.begin for chapter in CHAPTERS for stretch in chapter.stretches)
+    assert len(seen) >= COUNT + steps - 3  # sends that end together are one step for the eye
     one.page.keyboard.press("Escape")
+    one.where("!story=")
 
 
 def test_a_plan_of_ones_own_is_not_interrupted(visit):
-    one = visit("?machine=switch:ranks=8&lang=en")
-    one.page.keyboard.press("g")
+    one = visit("?machine=switch:ranks=8&story=1&lang=en")
     one.settle()
-    assert one.page.locator(".rs-story-offer").count() == 0
     assert one.page.locator(STORY).count() == 0
-    one.open("?embed=true")
-    assert one.page.locator(".rs-story-offer").count() == 0
+    one.open("?embed=true&story=1")
+    assert one.page.locator(STORY).count() == 0

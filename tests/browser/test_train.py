@@ -79,11 +79,11 @@ def a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page):
     player.wait_for()
     assert float(player.get_attribute("data-time-s")) > 0
     assert page.locator(f"{TIMELINE} [data-chosen]").count() == 4
-    page.get_by_role("button", name="To the end").click()
+    player.press("End")
     page.wait_for_function("document.querySelectorAll('.tl-hand').length === 4")
     span, hand = area.bounding_box(), row.locator(".tl-hand").bounding_box()
     assert hand["x"] == pytest.approx(span["x"] + span["width"], abs=2)
-    page.get_by_role("button", name="To the start").click()
+    player.press("Home")
     assert row.locator(".tl-hand").bounding_box()["x"] == pytest.approx(span["x"], abs=2)
     page.get_by_role("combobox", name="Play a collective of this step").click()
     page.get_by_role("option", name="bucket 3").click()

@@ -67,6 +67,10 @@ class Context extends Path {
     this.points.push([x, y, radius]);
   }
 
+  createLinearGradient() {
+    return { addColorStop() {} };
+  }
+
   setTransform(ratio) {
     this.ratio = ratio;
   }

@@ -112,7 +112,7 @@ test("time passes true to scale, and steps alike where that is chosen", () => {
   assert.ok(Math.abs(clock.position - 1.5) < 1e-12);
   assert.ok(Math.abs(clock.t - 5) < 1e-12);
   clock.speed = 2;
-  assert.equal(clock.pace, (10 / clock.length) * 2);
+  assert.equal(clock.paceAt(2), (10 / clock.length) * 2);
 });
 
 test("playing ends at the end, or where it was asked to, exactly", () => {

@@ -10,7 +10,7 @@ import { Groups } from "../../assets/paint/groups.js";
 import { LEAST, Labels, lift } from "../../assets/paint/labels.js";
 import { Marks } from "../../assets/paint/marks.js";
 import { Surface } from "../../assets/paint/surface.js";
-import { longest, said } from "../../assets/pane/sentence.js";
+import { longest, said } from "../../assets/answer/sentence.js";
 import { Sent } from "../../assets/trace/sent.js";
 import { ticks } from "../../assets/trace/words.js";
 import { COLOURS, Canvas } from "./canvas.js";
@@ -77,13 +77,8 @@ test("words above what flies are painted once more where something passes them, 
     ["bar"],
   );
   lift(g, words, "#ffffff");
-  assert.deepEqual(
-    g.calls.slice(-2).map(({ name, args }) => [name, args[0]]),
-    [
-      ["strokeText", "bar"],
-      ["fillText", "bar"],
-    ],
-  );
+  const [paper, word] = g.calls.slice(-2);
+  assert.deepEqual([paper.name, paper.fillStyle, word.name, word.args[0]], ["fill", "#ffffff", "fillText", "bar"]);
 });
 
 test("a closed group's ranks stand in the room it has, and a message goes from one to the other", () => {

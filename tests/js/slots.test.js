@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { LoadChart } from "../../assets/time/chart.js";
 import { blockColour, blockNumber, inkOn } from "../../assets/paint/ink.js";
-import { RED, loadColour, loadLevel, waitedFor } from "../../assets/paint/load.js";
+import { RED, bottlenecks, loadColour, loadLevel, waitedFor } from "../../assets/paint/load.js";
 import { Slots } from "../../assets/paint/slots.js";
 import { Surface } from "../../assets/paint/surface.js";
 import { Counters } from "../../assets/pane/counters.js";
@@ -135,12 +135,15 @@ test("colours go round, and links are grey by what they carry", () => {
   for (let block = 0; block < 8; block += 1) assert.match(inkOn(blockColour(block, COLOURS)), /^#(17191E|FFFFFF)$/);
 });
 
-const reds = (shares, busy) => shares.map((_, k) => k).filter(waitedFor(shares, busy));
+const narrowest = (...loads) =>
+  [...bottlenecks({ c: { load: loads }, meta: { bins: 1 }, links: { src: loads } })].map(Boolean);
+const reds = (shares, among) => shares.map((_, k) => k).filter(waitedFor(shares, among));
 
-test("a full link is red where it is busiest over the run, and where all in use are alike none is", () => {
-  assert.deepEqual(reds([0, 1, 0.4, 1], [1, 0.9, 0.4, 0.6]), [1]);
-  assert.deepEqual(reds([0, 1, 1], [0, 0.9, 0.9]), []);
-  assert.deepEqual(reds([0, 0.4, 0.4], [0, 0.9, 0.9]), []);
+test("a full link is red where it is a bottleneck of the run, and where all in use are alike none is", () => {
+  assert.deepEqual(reds([0, 1, 0.4, 1], [1, 1, 0, 0]), [1]);
+  assert.deepEqual(reds([0, 1, 1], [0, 1, 1]), []);
+  assert.deepEqual(narrowest(250, 100, 255, 100, 0, 90), [true, false, true, false, false, false]);
+  assert.deepEqual(narrowest(250, 255, 90, 255, 0, 90), [false, false, false, false, false, false]);
 });
 
 // Texts that say their own id and what they are filled with.

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
+import { paintIcon } from "../../assets/paint/icons.js";
+import { LEAST } from "../../assets/paint/labels.js";
 import { Surface } from "../../assets/paint/surface.js";
 import { labelOf, register, registered } from "../../assets/player/registry.js";
 import { pointAlong } from "../../assets/trace/walk.js";
@@ -160,6 +162,77 @@ test("signs cover neither each other nor a device, as narrow as a picture may be
           assert.ok(one[0] >= other[2] || other[0] >= one[2] || one[1] >= other[3] || other[1] >= one[3]);
     }
   }
+});
+
+const INSTANTS = Array.from({ length: 20 }, (_, k) => (k + 0.5) / 20);
+const meets = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
+// Names as [word, box], as the canvas of these tests measures them: all that are seen when all is painted, which are those
+// that nothing was painted over after them.
+function covered(calls, words) {
+  const names = calls.flatMap(({ name, args: [word, x, y], font }, k) => {
+    if (name !== "fillText" || !words.has(word)) return [];
+    const [half, high] = [3 * word.length, Number.parseFloat(font.split(" ")[1]) / 2];
+    return [{ word, k, box: [x - half, y - high, x + half, y + high] }];
+  });
+  const last = new Map(names.map((one) => [`${one.word} ${one.box}`, one]));
+  const blocks = calls.flatMap(({ name, args: [points], fillStyle }, k) =>
+    name === "fill" && COLOURS.blocks.includes(fillStyle) ? [{ k, box: [...points[0], ...points[1]] }] : [],
+  );
+  return [...last.values()].filter(({ k, box }) => blocks.some((block) => block.k > k && meets(block.box, box)));
+}
+
+for (const name of ["ring", "contention", "doubling", "folded", "tree", "in_switch", "fault", "sockets"]) {
+  test(`no block covers a name on the machine of ${name}, as wide as a page or a phone`, async () => {
+    const { timeline } = await run(name);
+    const words = new Set(timeline.devices.label.flat());
+    for (const width of [800, 340])
+      for (const share of INSTANTS) {
+        const calls = opened("machine", timeline, timeline.time, width).paint(timeline.time * share);
+        assert.deepEqual(covered(calls, words), [], `${width} px at ${share}`);
+      }
+  });
+
+  test(`every device of the machine of ${name} has its name where there is room`, async () => {
+    const { timeline } = await run(name);
+    const { devices, kinds } = timeline;
+    const { paint, picture } = opened("machine", timeline);
+    const written = new Set(paint(0).map(({ args: [word] }) => word));
+    const isSmall = (d) => kinds[devices.kind[d]][1] * picture.camera.scale < LEAST + 1;
+    for (const [d, label] of devices.label.entries())
+      if (!devices.hidden.includes(d) && !isSmall(d))
+        assert.ok(
+          label.some((word) => written.has(word)),
+          label[0],
+        );
+  });
+}
+
+test("idle PCIe is one mark, which opens where it is pressed and closes beside all devices", async () => {
+  const { timeline } = await run("folded");
+  const { paint, picture } = opened("machine", timeline);
+  const written = () => new Set(paint(0).map(({ args: [word] }) => word));
+  assert.ok([...written()].some((word) => String(word).startsWith("PCIe idle")) && !written().has("NIC 0"));
+  const [, , x, y, wide, high] = timeline.devices.boxes.find(([, kind]) => kind === "idle");
+  const at = [picture.camera.x(x + wide / 2), picture.camera.y(y + high / 2)];
+  assert.equal(picture.press(2, 2), false);
+  assert.equal(picture.press(...at), true);
+  const canvas = new Canvas(1, 1);
+  picture.layout(new Surface(canvas, COLOURS), { ...ROOM, span: timeline.time });
+  picture.paint(0, { focus: null, lit: null });
+  assert.ok(canvas.context.calls.some(({ args }) => args[0] === "NIC 0" || args[0] === "0"));
+  assert.equal(picture.press(1, 1), true);
+});
+
+test("a box without room for its name has the sign of its kind", () => {
+  const signs = ["CPU", "NET", "NIC", "NVS", "PCI"].map((kind) => {
+    const g = new Canvas(100, 100).getContext("2d");
+    paintIcon(g, kind, [0, 0, 20, 12], "#000000");
+    paintIcon(g, kind, [0, 0, 4, 3], "#000000"); // a mark alone
+    return JSON.stringify(g.calls.map(({ args }) => args));
+  });
+  assert.equal(new Set(signs).size, 4); // switches alike
+  assert.ok(signs.every((sign) => sign.includes("[")));
 });
 
 test("messages over time end where they have got to, and the clock's hand stands at the instant", async () => {

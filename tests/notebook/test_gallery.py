@@ -2,6 +2,9 @@
 
 import ast
 import json
+import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -32,6 +35,15 @@ def test_there_are_ten():
     assert len(NOTEBOOKS) == 10
     told = (ROOT / "docs" / "notebooks" / "README.md").read_text(encoding="utf-8")
     assert [path.name for path in NOTEBOOKS if f"({path.name})" not in told] == []
+
+
+def test_notebooks_find_the_checkout_where_it_is_not_installed(tmp_path):
+    (line,) = re.findall(r"^    (PYTHONPATH=.*)$", (NOTEBOOKS[0].parent / "README.md").read_text(), re.MULTILINE)
+    kernel = f'#!/bin/sh\ncd "$2" && exec "{sys.executable}" -c "import ringside.notebook"\n'  # where kernels start
+    (tmp_path / "jupyter").write_text(kernel)
+    (tmp_path / "jupyter").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    subprocess.run(["sh", "-c", line], cwd=ROOT, env={**os.environ, "PATH": path}, check=True)
 
 
 @pytest.mark.slow

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from ops import ALGORITHMS
+from ops.run import execute
+from ops.run.work import registered
 from sim.errors import InputError
 from sim.formats import read_topology, read_topology_file
+from sim.placement import placed
 from sim.topology.path_classes import describe, pair_classes
 from tests.tables import each_row
 
@@ -229,3 +233,40 @@ def test_two_nvswitch_domains_are_two_switches():
     machine = read("\t" + "\t".join(names) + "\n" + "\n".join(rows))
     assert [x.dst for x in machine.path("GPU0", "GPU3")] == ["NVS0", "GPU3"]
     assert [x.dst for x in machine.path("GPU4", "GPU7")] == ["NVS1", "GPU7"]
+
+
+PAIRS = """\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity
+GPU0\t X \tPIX\tSYS\tSYS\t0-31\t0
+GPU1\tPIX\t X \tSYS\tSYS\t0-31\t0
+GPU2\tSYS\tSYS\t X \tPIX\t32-63\t1
+GPU3\tSYS\tSYS\tPIX\t X \t32-63\t1
+"""
+
+
+def copied(text, a, b, **options):
+    """Whether messages between two GPUs go through host memory."""
+    machine = read_topology(PAIRS + text, "it", **options)
+    return any("MEM" in machine.links[link].dst for link in machine.routes([a], [b]).links)
+
+
+@each_row(
+    "text, options, through_memory",
+    [
+        ("NVIDIA GeForce RTX 4090", {}, True),
+        ("NVIDIA GeForce RTX 4090", {"p2p": "yes"}, False),
+        ("NVIDIA GeForce RTX 4090, NCCL_P2P_LEVEL=SYS", {}, False),
+        ("", {"gpu": "RTX 5090"}, True),
+        ("NVIDIA L40S", {}, False),
+        ("NVIDIA L40S", {"p2p": "no"}, True),
+    ],
+)
+def test_geforce_cards_have_no_peers_unless_the_text_says_so(text, options, through_memory):
+    assert copied(text, 0, 1, **options) == copied(text, 0, 3, **options) == through_memory
+
+
+def test_without_peers_two_cards_of_a_switch_are_slower_than_two_of_two_sockets():
+    """As in NVIDIA/nccl issue 1309: both ways of a message share one switch's uplink and one socket's memory."""
+    cards = read_topology(PAIRS + "NVIDIA GeForce RTX 4090", "it")
+    near, far = (placed(cards, f"{a},3") for a in (2, 0))
+    work = registered(ALGORITHMS["allreduce.ring"], 2)
+    assert execute(near, work, 256 << 20).time > 1.8 * execute(far, work, 256 << 20).time

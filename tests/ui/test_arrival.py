@@ -29,13 +29,13 @@ def test_a_broken_link_says_so_until_another_plan_is_chosen_and_a_what_if_can_be
     assert any("the link's capture is damaged" in text for text in errors(at.run()))
     plain = state_of(at, SimulateState).plan
     assert plain == Plan()
-    assert at.button(key="undo").disabled
+    assert "undo" not in [button.key for button in at.button]
 
     change_state(at, SimulateState, forked="straggler:rank=1,late=1ms")
     at.run()
     assert state_of(at, SimulateState).plan.fault == "straggler:rank=1,late=1ms"
     assert not errors(at)
-    assert not at.button(key="undo").disabled
+    assert "undo" in [button.key for button in at.button]
     at.button(key="undo").click().run()
     assert state_of(at, SimulateState).plan == plain
     assert not errors(at)

@@ -24,7 +24,7 @@ from ui.workers.one import OwnProcess
 
 ROOT = Path(__file__).parents[2]
 PAGE = "<html><head></head><body><p>text</p></body></html>"
-WITH_LOOK = PAGE.replace("</body>", f"<style>{STYLE}</style>{shell()}</body>")
+WITH_LOOK = PAGE.replace("</body>", f"<style>{STYLE}</style>{shell(is_first=True)}</body>")
 
 
 @pytest.fixture(scope="module")

@@ -1,57 +1,43 @@
-"""A film from the page: the part, the tempo and the paper that were chosen, made with a bar and then saved."""
+"""A film from the menu of a run: the part, the length and the paper that were chosen, made in the page."""
 
 import io
-from pathlib import Path
 
 import pytest
 from PIL import Image
-from streamlit.testing.v1 import AppTest
 
 from ops.plan import Plan
-from sim.units import fmt_time
-from tests.ui.visited import state_of
 from ui.export.exports import Shot
-from ui.simulate.state import SimulateState
-from ui.text import say
+from ui.share.menu import Standing
 from ui.workers import tasks
 
-APP = str(Path(__file__).parents[2] / "app.py")
-PLAN = {"machine": "switch:ranks=2", "size": "1MiB"}
+PLAN = Plan(machine="switch:ranks=2", size="1MiB")
+NAME = "allreduce-ring-switch-ranks-2"
 
 
 @pytest.mark.slow
-def test_a_part_of_a_run_is_made_into_a_film_and_saved():
-    at = AppTest.from_file(APP, default_timeout=120)
-    for name, word in PLAN.items():
-        at.query_params[name] = word
-    at.run()
-    at.selectbox(key="kind").select("gif").run()
-    at.slider(key="film_part").set_value((50.0, 100.0))
-    at.number_input(key="film_seconds").set_value(1.0)
-    at.selectbox(key="film_width").select(640)
-    at.selectbox(key="film_theme").select("dark").run()
-    assert not at.exception
-    assert "film_save" not in {button.key for button in at.get("download_button")}
-    length = Plan(**PLAN).run().trace.time
-    told = say("page.film.tempo", begin=fmt_time(length / 2), end=fmt_time(length), tempo=fmt_time(length / 2))
-    assert told in [caption.value for caption in at.caption]
-    at.button(key="film_make").click().run()
-    assert not at.exception
-    assert not at.error
-    plan, kind, shot = state_of(at, SimulateState).film
-    assert (shot.begin, shot.end, shot.width, shot.dark) == (
-        pytest.approx(length / 2),
-        pytest.approx(length),
-        640,
-        True,
-    )
-    film = Image.open(io.BytesIO(tasks.export(plan, kind, shot)))
+def test_a_part_of_a_run_is_made_into_a_film():
+    standing = Standing(PLAN, {"view": "shape"})
+    options = {"begin": 50, "end": 100, "seconds": 1, "width": 640, "theme": "dark"}
+    request = standing.file("gif", options)
+    length = PLAN.run().trace.time
+    shot = Shot(view="shape", seconds=1.0, width=640, dark=True, begin=length / 2, end=length)
+    made = request.make()
+    assert (request.name, made) == (f"{NAME}.gif", tasks.export(PLAN, "gif", shot))
+    film = Image.open(io.BytesIO(made))
     assert (film.n_frames, film.size) == (12, (640, 360))
     assert film.convert("L").getpixel((2, 2)) < 128
+
+
+@pytest.mark.parametrize("word", [None, "x", [], {}, float("nan"), float("inf"), -1e9, 1e9, True])
+def test_options_from_a_browser_may_be_anything(word):
+    options = dict.fromkeys(("begin", "end", "seconds", "width", "theme"), word)
+    shot = Standing(PLAN, {"view": "machine"}).shot("gif", options)
+    shot.check("gif")
+    assert 0 <= shot.begin < shot.end
 
 
 def test_a_film_tells_how_far_it_is(monkeypatch):
     shares = []
     monkeypatch.setattr("ui.export.exports.passing", shares.append)
-    tasks.export(Plan(**PLAN), "gif", Shot(seconds=0.5, fps=8, width=320))
+    tasks.export(PLAN, "gif", Shot(seconds=0.5, fps=8, width=320))
     assert shares == [0.25, 0.5, 0.75, 1.0]

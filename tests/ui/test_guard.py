@@ -23,8 +23,9 @@ from tests.tables import each_row
 from tests.ui.asgi import messages_of
 from ui.server import guard
 from ui.server.application import OneSentence
-from ui.server.guard import CONNECTED, EMBED_FROM, HOSTS, Guard
+from ui.server.guard import CONNECTED, HOSTS, Guard
 from ui.server.health import health
+from ui.share.embed import EMBED_FROM
 from ui.text import plain
 
 ROOT = Path(__file__).parents[2]

@@ -113,7 +113,7 @@ def test_exact_sizes_are_closed_in_on_when_asked():
     at = lab(**SMALL)
     at.toggle(key="lab_exact_0").set_value(True).run()
     assert not at.exception
-    (lines,) = [e.value for e in at.markdown if "4 ranks:" in e.value]
+    (lines,) = [e.value for e in at.markdown if "- 4 ranks:" in e.value]
     names = [f"allreduce.{name}" for name in SMALL["algorithms"].split(",")]
     runs = {name: Plan(name, SMALL["machines"]).prepare() for name in names}
     (change,) = changes(runs, [1 << 10, 1 << 30])

@@ -1,5 +1,6 @@
 """The page without a browser: every collective draws, bad input is a message, a link brings everything back."""
 
+import json
 import re
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.ui.visited import state_of
 from ui.export.exports import EXPORTS, Shot
 from ui.plan.examples import EXAMPLES
 from ui.plan.picture import export, file_name, run
+from ui.player.answer import read
 from ui.simulate.state import SimulateState
 from ui.text import catalogue, say
 from ui.workers import tasks
@@ -40,6 +42,12 @@ def page(**words):
 
 def players(at):
     return [e for e in at.main if e.type == "bidi_component" and e.proto.component_name == "ringside_player"]
+
+
+def answer(at):
+    """The sentences of the answer above the picture."""
+    parts = json.loads(players(at)[0].proto.json)["answer"]
+    return [read(parts[name]) for name in ("headline", "reason", "remedy")]
 
 
 def one_of_each():
@@ -66,9 +74,7 @@ def test_every_example_capture_is_drawn(capture):
 @pytest.mark.slow
 @each_row("name", [name for name, example in EXAMPLES.items() if not example.asks])
 def test_every_plan_is_drawn_and_its_link_brings_it_back(name):
-    at = page()
-    at.selectbox(key="examples").select(name).run()
-    assert not at.exception
+    at = page(**to_link(EXAMPLES[name].plan))
     assert not at.error, [e.value for e in at.error]
     assert len(players(at)) == 1
     words = {key: at.query_params[key] for key in at.query_params}
@@ -201,7 +207,7 @@ def test_two_faults_add_up_and_a_fatal_one_is_a_message():
     assert len([b for b in at.button if str(b.key).startswith("drop_")]) == 2
     assert float(at.metric[0].value.split()[0]) > 1
     dead = page(machine="switch:ranks=4", size="4MiB", fault="dead_link:src=GPU0,dst=SW")
-    assert "no message can move" in dead.main.warning[0].value
+    assert answer(dead)[0] == "Ring never ends: nothing moves after 87.89 µs."
     assert len(players(dead)) == 1
     nonsense = page(machine="switch:ranks=4", fault="plague:rank=1")
     assert "no fault is called 'plague'" in nonsense.error[0].value
@@ -308,9 +314,30 @@ def test_a_machine_is_edited_undone_done_again_and_kept_in_the_link():
     assert any("'GPU9'" in error.value for error in wrong.error)
 
 
-def test_a_stall_is_told_in_few_words_above_the_picture_that_tells_it_all():
-    at = page(machine="dual_socket_pcie", fault="dead_link:src=CPU0,dst=CPU1,start=1ms")
-    assert [warning.value for warning in at.warning] == ["Stalled after 1.575 ms: no message can move."]
+@pytest.mark.parametrize("word", ["fault=dead_link:src=CPU0,dst=CPU1,start=1ms", "edits=cut_cable:src=CPU0,dst=CPU1"])
+def test_a_stall_says_at_once_who_waits_for_whom_and_a_removed_link_stalls_too(word):
+    name, _, spec = word.partition("=")
+    at = page(machine="dual_socket_pcie", against=f"{name}=", **{name: spec})
+    assert not at.error
+    assert not at.warning
+    headline, reason, _ = answer(at)
+    assert headline.endswith(": the run never ends.")
+    assert reason.startswith("Ranks wait for each other in a circle: 0 → 7 → 6")
+    assert "CPU0 ↔ CPU1 carries nothing" in reason
+
+
+def test_no_difference_is_an_answer_with_its_reason():
+    at = page(machine="dual_socket_pcie", edits="set_link:src=PCI0,dst=NIC0,times=0.5", against="edits=")
+    headline, reason, _ = answer(at)
+    assert headline == "Half the bandwidth on PCI0 → NIC0: 7.341 ms, no difference."
+    assert reason == "No message crosses NIC0 ↔ PCI0."
+
+
+def test_of_several_runs_the_fastest_is_said_of_those_that_were_compared():
+    at = page(machine="dgx_a100", against="algorithm=allreduce.binomial_tree|size=1MiB", size="64MiB")
+    headline, reason, _ = answer(at)
+    assert " of 3 compared: " in headline
+    assert reason.endswith(" slower.")
 
 
 def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_captures():

@@ -11,9 +11,15 @@ from ops.plan import Plan
 from ops.plan.notation import MOST as MOST_BESIDE
 from ops.plan.notation import beside, differences
 from sim.errors import InputError
+from sim.schedule.verify import prove
 from tests.tables import each_row
 from ui.controls import compare
 from ui.layout.algorithm_layout import MOST, shape_of
+
+
+def drawn(schedule):
+    """The shape of a schedule whose blocks are known."""
+    return shape_of(schedule, prove(schedule, blocks=True).carried)
 
 
 @each_row(
@@ -21,6 +27,9 @@ from ui.layout.algorithm_layout import MOST, shape_of
     [
         ("allreduce.ring", 8, "ring"),
         ("broadcast.chain", 7, "chain"),
+        ("allreduce.double_binary_tree", 16, "trees"),
+        ("broadcast.double_binary_tree", 9, "trees"),
+        ("allreduce.binomial_tree", 8, "trees"),
         ("gather.linear", 9, "star"),
         ("allreduce.nvls", 8, "star"),
         ("broadcast.binomial", 16, "tree"),
@@ -32,7 +41,7 @@ from ui.layout.algorithm_layout import MOST, shape_of
     ],
 )
 def test_algorithms_have_the_shape_of_their_name(name, n, shape):
-    assert shape_of(ALGORITHMS[name].schedule(n)).name == shape
+    assert drawn(ALGORITHMS[name].schedule(n)).name == shape
 
 
 @given(st.sampled_from(sorted(ALGORITHMS)), st.integers(2, 20))
@@ -41,15 +50,15 @@ def test_no_two_places_overlap_and_all_are_on_the_paper(name, n):
     if algorithm.refuse(n, **algorithm.defaults):
         return
     schedule = algorithm.schedule(n)
-    shape = shape_of(schedule)
+    shape = drawn(schedule)
     places = list(zip(shape.x, shape.y, strict=True))
-    assert len(places) == schedule.places
+    assert {*shape.place} == set(range(schedule.places))
+    assert len(places) == schedule.places * (2 if shape.name == "trees" else 1)
     assert all(0 <= x <= shape.width and 0 <= y <= shape.height for x, y in places)
     assert all(abs(ax - bx) > 1.2 or abs(ay - by) > 0.95 for (ax, ay), (bx, by) in combinations(places, 2))
     away = schedule.src != schedule.dst
-    assert set(zip(shape.src, shape.dst, strict=True)) == set(
-        zip(schedule.src[away].tolist(), schedule.dst[away].tolist(), strict=True)
-    )
+    pairs = {(shape.place[a], shape.place[b]) for a, b in zip(shape.src, shape.dst, strict=True)}
+    assert pairs == set(zip(schedule.src[away].tolist(), schedule.dst[away].tolist(), strict=True))
 
 
 def test_a_shape_of_too_many_places_is_none():

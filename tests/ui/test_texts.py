@@ -7,6 +7,7 @@ from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
 from ops.collectives.table import WORDS
 from ops.ladder import TASKS
+from ops.plan.library_choice import options_of
 from ops.workloads import WORKLOADS
 from sim.faults.edits import EDITS
 from sim.faults.kinds import FAULTS
@@ -16,21 +17,21 @@ from sim.trace.breakdown import PARTS
 from tests.ui.test_page import page
 from ui.build.words import SPOILED
 from ui.controls.compare import COMPARED
+from ui.explore.menu import GROUPS as ENTRIES
 from ui.export.exports import EXPORTS
+from ui.page_script import ASSETS
 from ui.pages import PAGES
 from ui.pages.talk import FIELDS
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import GROUPS
 from ui.player.views import VIEWS
 from ui.server.health import health
-from ui.share.film import PAPERS
-from ui.share.offer import WORDS as EMBEDDED
 from ui.story import CHAPTERS
 from ui.text import ERROR, catalogue, languages, things, written
 
-TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.")
+TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.", "train.download.")
 """Texts of the Train page that its own tests look after."""
-OWN = ("summary.", "offer.", "use.", "task.")
+OWN = ("summary.", "offer.", "use.", "task.", "name.")
 """Texts whose English stands in the thing itself."""
 
 
@@ -47,7 +48,7 @@ def test_texts_of_every_language_are_of_english_ones_with_the_same_placeholders(
 
 def test_summaries_and_offers_in_other_languages_are_of_things_there_are():
     there = {f"summary.{name}" for name in (*ALGORITHMS, *COLLECTIVES, *MACHINES, *FAULTS, *EDITS)}
-    there |= {key for key in things() if key.startswith(("offer.", "use.", "task."))}
+    there |= {key for key in things() if key.startswith(("offer.", "use.", "task.", "name."))}
     for language in set(languages()) - {"en"}:
         assert {key for key in written(language) if key.startswith(OWN)} <= there
 
@@ -60,7 +61,8 @@ def test_a_summary_is_told_in_the_language_of_the_visit():
 def left_out():
     """Names of parameters that some default leaves to the simulator."""
     everything = [*(a.params for a in ALGORITHMS.values()), *(w.params for w in WORKLOADS.values())]
-    everything += [kinds.parameters(name) for kinds in (FAULTS, EDITS) for name in kinds]
+    everything += [kinds.parameters(name) for kinds in (FAULTS, EDITS, MACHINES) for name in kinds]
+    everything.append(options_of("nccl"))
     return {name for params in everything for name, p in params.items() if not p.default and p.kind != "bool"}
 
 
@@ -69,7 +71,7 @@ def test_every_text_is_used_somewhere():
     code = "".join(p.read_text(encoding="utf-8") for p in [*root.glob("ui/**/*.py"), *root.glob("assets/**/*.js")])
     spoken = set(re.findall(r"[\"'](\w+(?:\.\w+)+)[\"']", code))
     spoken |= {f"player.{name}" for name in re.findall(r"say\(\"(\w+)\"\)", code)}
-    spoken |= {f"player.{name}" for name in ("first", "back", "forward", "last", "full", "play", "pause")}
+    spoken |= {f"player.{name}" for name in ("back", "forward", "full", "play", "pause")}
     spoken |= {f"page.source.{name}" for name in ("model", "capture", "catalogue", "file")}
     spoken |= {"page.time", "page.algbw", "page.busbw"} | {f"page.{name}.title" for name in PAGES}
     spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
@@ -98,13 +100,17 @@ def test_every_text_is_used_somewhere():
     }
     spoken |= {f"board.row.{name}" for name in ("in", "out", "spare")} | {f"board.holds-{k}" for k in range(1, 5)}
     spoken |= {f"build.fault.{kind}" for kind in (*SPOILED.values(), "absent", "lacks", "extra", "other")}
-    spoken |= {f"page.embed.{name}" for name in EMBEDDED}
+    spoken |= {f"page.explore.{group}" for group in ENTRIES}
+    share = (ASSETS / "share" / "share.js").read_text(encoding="utf-8")
+    spoken |= {f"page.share.{name}" for name in re.findall(r'"([a-z.]+)"', share)}
+    spoken |= {f"page.share.film.{name}" for name in ("begin", "end", "seconds", "width", "theme", "light", "dark")}
+    spoken |= {f"page.share.{name}" for name in ("embed.hint", "embed.frame")}
     spoken |= {f"page.talk.scene.{name}{end}" for name in FIELDS for end in ("", ".help")}
-    spoken |= {f"page.film.{name}" for name in PAPERS}
     spoken |= {f"examples.{name}" for name in (*GROUPS, "link", "file", "notebook")}
     spoken |= {f"ladder.{name}.title" for name in (*TASKS, "own")}
     spoken |= {f"story.{chapter.name}.{k}" for chapter in CHAPTERS for k, _ in enumerate(chapter.stretches, 1)}
     spoken |= {f"story.{chapter.name}" for chapter in CHAPTERS}
-    spoken |= {f"story.say.{word}" for word in ("play", "pause", "next", "end")}
+    spoken |= {f"story.say.{word}" for word in ("play", "pause", "next", "own")}
+    spoken |= {f"settings.{group}" for group in ("run", "machine", "faults", "algorithm")}
     mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}
     assert mentioned - spoken == set()

@@ -76,13 +76,21 @@ def test_what_a_browser_makes_up_changes_nothing_of_the_story(word):
     assert StoryState().heard(word) == StoryState()
 
 
-def test_a_story_is_told_again_and_known_once_it_was_put_away():
+def test_a_story_is_told_again_with_another_number():
     told = StoryState().heard("open")
-    assert (told.number, told.is_known) == (1, False)
+    assert told.number == 1
     away = told.heard("skip")
-    assert (away.number, away.is_known, away.has_ended) == (0, True, False)
-    assert away.heard("open") == StoryState(is_known=True, number=3, count=3)
-    assert away.heard("end").has_ended
+    assert (away.number, away.has_led_on) == (0, False)
+    assert away.heard("open") == StoryState(number=3, count=3)
+    assert away.heard("own").has_led_on
+
+
+def test_what_a_visit_begins_with_is_its_first_plan_until_another_one_is_chosen():
+    now = SimulateState().arrived(ONE, Beginning(), "", is_first=True)
+    assert now.is_first
+    assert now.ran(ONE, is_refused=False).is_first
+    assert not now.moved_on(TWO).is_first
+    assert not now.moved_on(TWO).undone().is_first
 
 
 def test_scenes_of_a_talk_change_places_and_keep_what_is_written_to_them():

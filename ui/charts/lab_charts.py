@@ -21,6 +21,8 @@ CELL = "cell"
 NOBODY = "#dddddd"
 CLEAR = ((1.1, 1.0), (1.02, 0.65), (0.0, 0.35))
 """From which margin of the runner-up on a cell is how opaque: a tie is pale."""
+NAME = "bandwidth('x') < 6 * length(datum.name) ? datum.initials : datum.name"
+"""What a cell calls its winner: by its initials where the name has no room."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
@@ -61,9 +63,13 @@ def winner_map(winners: WinnerMap) -> alt.LayerChart:
         .add_params(alt.selection_point(name=CELL, fields=["ranks", "bytes"]))
     )
     look: dict[str, Any] = {"fontSize": SMALLEST - 1, "fontWeight": 600, "cursor": "pointer"}
-    halo = placed.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", **look).encode(text="wins:N")
-    words = placed.mark_text(fill="black", **look).encode(text="wins:N")
-    return layered(cells, tiles, halo, words, height=44 * len(winners.ranks) + 90)
+    halo: dict[str, Any] = {"stroke": "white", "strokeWidth": 3, "strokeJoin": "round"}
+    names = [
+        placed.mark_text(text=alt.expr(NAME), dy=-8, limit=alt.expr("bandwidth('x')"), **ink, **look)
+        for ink in (halo, {"fill": "black"})
+    ]
+    margins = [placed.mark_text(dy=7, **ink, **look).encode(text="wins:N") for ink in (halo, {"fill": "black"})]
+    return layered(cells, tiles, *names, *margins, height=56 * len(winners.ranks) + 90)
 
 
 def _wins(margin: float) -> str:
@@ -82,6 +88,8 @@ def _cell(winners: WinnerMap, n: int, size: int) -> dict[str, Any]:
         "bytes": size,
         "size": fmt_size(size),
         "winner": short(winner) if winner else tell("page.lab.nobody"),
+        "name": short(winner).replace("_", " "),
+        "initials": "".join(word[:1] for word in short(winner).split("_")).upper(),
         "time": fmt_time(float(times.min())) if winner else "–",
         "margin": f"{margin:.3g}" if math.isfinite(margin) else "–",
         "wins": _wins(margin),

@@ -28,6 +28,8 @@ COLORS = {
 }
 """Okabe and Ito's colours, which people with every kind of colour vision tell apart."""
 KINDS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+ROUNDING = 1e-9
+"""Share of a sum below which a difference is none."""
 WIDE = 1000
 FINEST = 0.4
 """Pieces nearer than so many thousandths of the picture are drawn as one."""
@@ -103,6 +105,7 @@ def sentence(step: TrainingStep, language: str) -> str:
     rank = max(step.stands_for, key=step.exposed)
     moving = step.busy(rank, COMM) + step.busy(rank, WAIT)
     hidden = max(0.0, moving - step.exposed_s)
+    hidden = hidden if hidden > ROUNDING * moving else 0.0
     times = {"moving": fmt_time(moving), "hidden": fmt_time(hidden), "exposed": fmt_time(step.exposed_s)}
     share = step.exposed_s / step.time if step.time else 0.0
     return say("train.hidden.share", language, rank=rank, share=fmt_share(share, 1), **times)

@@ -1,1 +1,1 @@
-"""Where a person chooses: the sidebar, fields of parameters, what-ifs, what stands beside a run."""
+"""Where a person chooses: settings, fields of parameters, what-ifs, what stands beside a run."""

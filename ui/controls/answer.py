@@ -1,24 +1,26 @@
-"""The answer line: what a plan's change did to the run it is compared with, in one sentence above the picture."""
+"""Answer lines: the player shows that of runs above their picture, other pages begin with theirs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from sim.errors import InputError, StalledError
+from sim.errors import Message
 from ui.controls.compare import Run
-from ui.text import plain, worded
-from ui.workers import tasks
-from ui.workers.asking import ask
+from ui.player.answer import answer_of
+from ui.text import plain, spoken, worded
 
 
-def show(runs: Sequence[Run]) -> None:
-    """Draw the sentence for two runs: the second is the baseline. Nothing for one run, or for more than two."""
-    if len(runs) != 2:
-        return
-    try:
-        answered = ask(tasks.answered, runs[1][0], runs[0][0])
-    except (InputError, StalledError):  # the page already says why
-        return
-    st.markdown(f"## {plain(worded(answered.sentence))}")
-    rest = (answered.reason, answered.remedy)
-    st.markdown(" ".join(plain(worded(sentence)) for sentence in rest if sentence))
+def of(runs: Sequence[Run]) -> dict[str, Any]:
+    """Return what the player says of a plan's run and those beside it; what wins a loss back is asked for later."""
+    outcomes = [picture.outcome for _, picture, _ in runs]
+    return answer_of(outcomes, [title for _, _, title in runs], spoken(), remedies=False)
+
+
+def lead(place: DeltaGenerator, messages: Sequence[Message], name: str = "") -> None:
+    """Draw an answer in a place of a page, under a name of its own: the first sentence large, the others below it."""
+    first, *others = (plain(worded(message)) for message in messages)
+    with place.container(key=f"answer_{name}"):
+        st.markdown(f"## {first}")
+        st.markdown(" ".join(others) or "&nbsp;")

@@ -9,6 +9,8 @@ from itertools import chain
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.answers.change import described
+from ops.answers.cut import CUT
 from ops.libraries import LIBRARIES
 from ops.plan import Plan
 from ops.plan.examples import example_captures
@@ -17,10 +19,11 @@ from ops.plan.notation import MOST, Changes, beside, differences, entries, liste
 from sim.errors import InputError, StalledError
 from sim.faults.edits import EDITS
 from sim.machines import MACHINES
+from sim.parameters import pairs
 from sim.topology.networks import NETWORKS, has_network
 from sim.trace.breakdown import PARTS
 from sim.units import TimeScale
-from ui.controls import folds, whatif
+from ui.controls import folds
 from ui.controls.parameter import fresh
 from ui.plan.picture import STALLED, Picture
 from ui.simulate.load import SIZES
@@ -28,7 +31,7 @@ from ui.simulate.machines import able_on, machine_of
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import callback, change, state
-from ui.text import plain, spoken, tell
+from ui.text import plain, spoken, tell, worded
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -52,9 +55,25 @@ def forked(plan: Plan, spec: str) -> Plan:
         changed, before = replace(plan, size=size_word(int(spec.removeprefix(SIZE)))), {"size": plan.size}
     elif spec.partition(":")[0] in EDITS:
         changed, before = replace(plan, edits=listed([*entries(plan.edits), spec])), {"edits": plan.edits}
+        if spec.startswith(CUT) and (fault := _elsewhere(plan.faults, spec)) != plan.fault:
+            changed, before = replace(changed, fault=fault), before | {"fault": plan.fault}
     else:
         changed, before = replace(plan, fault=listed([*plan.faults, spec])), {"fault": plan.fault}
     return replace(changed, against=beside([*differences(plan.against), before][-MOST:]))
+
+
+def _elsewhere(faults: Sequence[str], cut: str) -> str:
+    """The faults that are not of a link that is removed.
+
+    >>> _elsewhere(["slow_link:src=A,dst=B", "straggler:rank=1"], "cut_cable:src=B,dst=A")
+    'straggler:rank=1'
+    """
+
+    def ends(spec: str) -> set[str | None]:
+        named = pairs(spec.partition(":")[2])
+        return {named.get("src"), named.get("dst")}
+
+    return listed([spec for spec in faults if ends(spec) != ends(cut)])
 
 
 def _taken_further(faults: Sequence[str], spec: str) -> str:
@@ -124,7 +143,7 @@ def _words(name: str, value: str) -> str:
     if name in ("ranks", "root"):
         return f"{tell(f'page.{name}')} {value}"
     if name in ("fault", "edits"):
-        words = [whatif.describe(spec) for spec in entries(value)]
+        words = [worded(described(name, spec)) for spec in entries(value)]
         return "; ".join(words) or tell("page.compare.faultless" if name == "fault" else "page.compare.unedited")
     if name == "network":
         return value or tell("page.network.own")
@@ -224,12 +243,9 @@ def _is_race(plans: Sequence[Plan]) -> bool:
 
 
 def show(runs: Sequence[Run]) -> None:
-    """Who wins, and why: what every run's critical path is made of, and the sizes at which the winner changes."""
+    """What every run's critical path is made of, and the sizes at which the winner changes."""
     if len(runs) < 2:
         return
-    best = min(runs, key=lambda run: run[1].seconds)
-    if len(runs) > 2 and best[1].verdict != STALLED:
-        st.markdown(f"**{tell('page.compare.won', name=plain(best[2]), time=best[1].time, count=len(runs))}**")
     st.dataframe(_table(runs), hide_index=True)
     compared = [plan for plan, _, _ in runs]
     if not _is_race(compared):

@@ -1,4 +1,4 @@
-"""The form in the drawer over the picture: it is made when somebody opens it, or has to be told what is wrong."""
+"""The settings as a whole: made when somebody opens them, or has to be told what is wrong."""
 
 from ops.plan import Plan
 from ops.plan.notation import by_name

@@ -13,6 +13,8 @@ from ui.text import catalogue, plain, retold, spoken, tell
 from ui.visit import VisitState
 
 BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s"))
+FIRST = 3
+"""Settings that are not folded away."""
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -150,3 +152,26 @@ def settings(parameters: Mapping[str, Parameter], words: str, owner: str) -> str
         refuse(InputError("parameter.unknown", owner=owner, name=name, choices=", ".join(parameters) or "none"))
     chosen = {name: field(parameter, now.get(name), owner) for name, parameter in parameters.items()}
     return written({name: word for name, word in chosen.items() if word != usual(parameters[name])})
+
+
+def head(group: str) -> None:
+    """Draw the heading of a group of settings."""
+    st.markdown(f"**{tell(f'settings.{group}')}**")
+
+
+def settings_of(options: Mapping[str, Parameter], words: str, owner: str) -> str:
+    """Settings of an algorithm, library or format under their heading: a few at once, more in a fold.
+
+    Returns those that are not as usual, as `key=value,…`.
+    """
+    if options:
+        head("algorithm")
+    names, now = [*options], pairs(words)
+    first, rest = ({name: options[name] for name in part} for part in (names[:FIRST], names[FIRST:]))
+    chosen = settings(first, written({name: word for name, word in now.items() if name not in rest}), owner)
+    if not rest:
+        return chosen
+    others = {name: word for name, word in now.items() if name in rest}
+    with st.expander(tell("page.parameters.more"), expanded=bool(others)):
+        more = settings(rest, written(others), owner)
+    return ",".join(filter(None, (chosen, more)))

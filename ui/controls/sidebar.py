@@ -1,4 +1,4 @@
-"""The sidebar: what runs, on which machine, with how much; every choice ends up as a word of the plan."""
+"""The settings: what runs, on which machine, with how much; every choice ends up as a word of the plan."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,58 +24,80 @@ from sim.engine.job import check_size
 from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
 from sim.machines import MACHINES
-from sim.parameters import Parameter, pairs, parse_spec, written
+from sim.parameters import Parameter, parse_spec, written
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
 from ui.controls import calibration, compare, folds, whatif
-from ui.controls.parameter import RefusedError, can_be_read, fresh, refuse, settings
-from ui.plan.examples import EXAMPLES
+from ui.controls.parameter import RefusedError, can_be_read, fresh, head, refuse, settings, settings_of
 from ui.simulate import ahead
 from ui.simulate.load import SIZES, load_of, sizes
 from ui.simulate.machines import able_on, format_of, is_on, machine_of, plain_machine
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import change, state
-from ui.text import plain, summary, tell
+from ui.text import plain, summary, tell, titled
 from ui.visit import VisitState
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
 from ui.workers.tasks import Load
 
-FIRST_OPTIONS = 3
-"""Options of a library that are not folded away."""
 OWN = ""
 """The choice of a text that is not one of the examples."""
 
 
 def choose(plan: Plan) -> tuple[Plan, Topology | None]:
     """Draw all of it: returns the chosen plan and its machine, or None where a message already says why not."""
-    source = _source("page.work.from", ("catalogue", "file"), "file" if plan.schedule else "catalogue")
+    run, machine, faults, own_settings = (st.container() for _ in range(4))
     try:
-        if source == "catalogue":
-            plan = _choose_algorithm(replace(plan, schedule=""))
-        else:
-            plan = _choose_schedule(plan)
-            if plan.is_kept:
-                return plan, machine_of(plan)
-        before, (plan, own) = plan, _choose_machine(plan)
-        plan, topology = _choose_network(plan, own)
-        if not is_on(before, own):
-            kept = calibration.same_machine(before, plan)
-            plan = replace(plan, placement="", edits="", calibration=kept)
-        plan, topology = _choose_placement(plan, topology)
-        plan, topology = calibration.choose(*_choose_edits(plan, topology))
-        plan = _choose_ranks(plan, topology) if source == "catalogue" else replace(plan, ranks=0)
+        with _group("run", run):
+            source = _source("page.work.from", ("catalogue", "file"), "file" if plan.schedule else "catalogue")
+            plan = _choose_algorithm(replace(plan, schedule="")) if source == "catalogue" else _choose_schedule(plan)
+        if plan.is_kept:
+            return plan, machine_of(plan)
+        if not plan.schedule:
+            with own_settings:
+                words = settings_of(_parameters(plan.algorithm), plan.settings, plan.algorithm)
+                plan = replace(plan, settings=words)
+        with _group("machine", machine):
+            plan, topology = _choose_whole_machine(plan)
+            plan = _choose_ranks(plan, topology) if source == "catalogue" else replace(plan, ranks=0)
         if topology.n > 1:
-            plan = _choose_load(plan, load_of(plan, topology))
-            plan = compare.choose(replace(plan, fault=whatif.choose(plan, topology)))
+            with run:
+                plan = _choose_load(plan, load_of(plan, topology))
+            with _group("faults", faults):
+                plan = replace(plan, fault=whatif.choose(plan, topology))
+            plan = compare.choose(plan)
     except (InputError, StalledError) as error:
         refuse(error)
         return plan, None
     except RefusedError:
         return plan, None
     return plan, topology
+
+
+@contextmanager
+def _group(name: str, place: DeltaGenerator) -> Iterator[None]:
+    with place:
+        head(name)
+        yield
+
+
+def _parameters(algorithm: str) -> Mapping[str, Parameter]:
+    """What an algorithm, or a library that takes one, can be told."""
+    library = library_of(algorithm)
+    return options_of(library) if library else ALGORITHMS[algorithm].params
+
+
+def _choose_whole_machine(plan: Plan) -> tuple[Plan, Topology]:
+    """The machine with its network, the GPUs that take part, and what is changed on it."""
+    before, (plan, own) = plan, _choose_machine(plan)
+    plan, topology = _choose_network(plan, own)
+    if not is_on(before, own):
+        kept = calibration.same_machine(before, plan)
+        plan = replace(plan, placement="", edits="", calibration=kept)
+    plan, topology = _choose_placement(plan, topology)
+    return calibration.choose(*_choose_edits(plan, topology))
 
 
 def choose_machine(plan: Plan) -> tuple[Plan, Topology | None]:
@@ -89,23 +111,6 @@ def choose_machine(plan: Plan) -> tuple[Plan, Topology | None]:
     except RefusedError:
         pass
     return plan, None
-
-
-def examples() -> None:
-    """Examples. Choosing one forgets what the widgets hold, this one's own choice too."""
-    chosen = st.selectbox(
-        tell("page.examples"),
-        [name for name, example in EXAMPLES.items() if not example.asks],
-        index=None,
-        format_func=lambda name: tell(f"example.{name}"),
-        placeholder=tell("page.examples"),
-        label_visibility="collapsed",
-        width=240,
-        key=fresh("examples"),
-    )
-    if chosen:
-        restore(EXAMPLES[chosen].plan)
-        st.rerun()
 
 
 def _source(label: str, sources: tuple[str, ...], now: str) -> str:
@@ -131,6 +136,7 @@ def _choose_algorithm(plan: Plan) -> Plan:
         tell("page.collective"),
         names,
         index=names.index(collective),
+        format_func=lambda name: titled("collective", name),
         help=summary(collective, COLLECTIVES[collective].summary),
         key=fresh("collective"),
     )
@@ -140,15 +146,20 @@ def _choose_algorithm(plan: Plan) -> Plan:
     if library == "nccl":
         plan = replace(plan, settings=written(as_parameters(assignments(plan.settings, plan.algorithm))))
     if library:
-        choice = f"{library}.{collective}"
-        return _choose_options(replace(plan, algorithm=choice), options_of(library), choice)
+        return replace(plan, algorithm=f"{library}.{collective}")
     fitting = able_on([plan], (a for a in ALGORITHMS if a.startswith(f"{collective}.")))
     algorithms = [a.partition(".")[2] for a in fitting]
     at = algorithms.index(likely(collective, name, fitting).partition(".")[2])
-    chosen = st.selectbox(tell("page.algorithm"), algorithms, index=at, key=fresh(f"of_{collective}"))
+    chosen = st.selectbox(
+        tell("page.algorithm"),
+        algorithms,
+        index=at,
+        format_func=lambda name: titled("algorithm", f"{collective}.{name}"),
+        key=fresh(f"of_{collective}"),
+    )
     entry = ALGORITHMS[f"{collective}.{chosen}"]
     st.caption(summary(entry.name, entry.summary))
-    return _choose_settings(replace(plan, algorithm=entry.name), entry.params, entry.name)
+    return replace(plan, algorithm=entry.name)
 
 
 @cache
@@ -171,7 +182,7 @@ def _choose_library(now: str) -> str:
         tell("page.library"),
         names,
         index=names.index(now),
-        format_func=lambda name: name or tell("page.library.none"),
+        format_func=lambda name: LIBRARIES.title(name) if name else tell("page.library.none"),
         help=tell("page.library.help"),
         key=fresh("library"),
     )
@@ -194,30 +205,9 @@ def _choose_schedule(plan: Plan) -> Plan:
             return plan
         reader = SCHEDULE_FORMATS[read(reading.schedule_format, text, tell("page.schedule.name"))]
         st.caption(tell("page.recognised", format=reader.title))
-        plan = _choose_settings(plan, reader.options, reader.name)
+        plan = replace(plan, settings=settings_of(reader.options, plan.settings, reader.name))
         read(tasks.load, plan)
     return plan
-
-
-def _choose_options(plan: Plan, options: Mapping[str, Parameter], owner: str) -> Plan:
-    """What a library can be told, the first few at once and the rest in a fold that is open where one is set."""
-    names, now = [*options], pairs(plan.settings)
-    first, rest = ({name: options[name] for name in part} for part in (names[:FIRST_OPTIONS], names[FIRST_OPTIONS:]))
-    plain = replace(plan, settings=written({name: word for name, word in now.items() if name not in rest}))
-    plain = _choose_settings(plain, first, owner)
-    if not rest:
-        return plain
-    others = {name: word for name, word in now.items() if name in rest}
-    with st.expander(tell("page.parameters.more"), expanded=bool(others)):
-        more = settings(rest, written(others), owner)
-    return replace(plan, settings=",".join(filter(None, (plain.settings, more))))
-
-
-def _choose_settings(plan: Plan, parameters: Mapping[str, Parameter], owner: str) -> Plan:
-    if not parameters:
-        return replace(plan, settings=settings(parameters, plan.settings, owner))
-    with st.expander(tell("page.parameters"), expanded=True):
-        return replace(plan, settings=settings(parameters, plan.settings, owner))
 
 
 @contextmanager
@@ -341,6 +331,7 @@ def _choose_model(plan: Plan) -> Plan:
         tell("page.machine"),
         names,
         index=names.index(name) if name in names else 0,
+        format_func=lambda name: titled("machine", name),
         help=summary(name, MACHINES.summary(name)),
         key=fresh("machine"),
     )

@@ -1,7 +1,8 @@
 """The page's title: a sentence about the plan whose words are controls, each chosen where it stands."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,18 +19,18 @@ from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.topology import Topology
 from ui.controls.parameter import fresh
-from ui.controls.sidebar import examples, likely, offered
+from ui.controls.sidebar import likely, offered
 from ui.simulate.load import sizes
 from ui.simulate.machines import able_on
 from ui.simulate.past import restore, undo
 from ui.state import callback, value
-from ui.text import plain, tell
+from ui.text import ENGLISH, plain, spoken, tell, titled
 from ui.workers import tasks
 from ui.workers.asking import ask
 
 EDITED = " ✎"
 """What stands behind the name of a machine that was edited."""
-LETTER, AROUND, WIDEST = 11, 30, 420
+LETTER, AROUND, WIDEST = 8.5, 30, 380
 """Pixels that a letter of the title takes, that a word has around it, and that it takes at most."""
 ANOTHER: dict[str, Any] = {
     **dict.fromkeys(("capture", "rates", "network", "placement", "edits", "calibration", "fault"), ""),
@@ -57,21 +58,25 @@ def draw(plan: Plan, machine: str) -> None:
                 words[word]()
 
 
-def without_a_run(plan: Plan, topology: Topology) -> None:
-    """Draw the title of a plan on a machine of one rank, which runs nothing, and what leads to another one."""
+@contextmanager
+def line(plan: Plan, machine: str) -> Iterator[None]:
+    """Draw the title of a plan on a machine of this name; what is drawn in it stands beside the title."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
-        draw(plan, topology.name)
-        with actions():
-            examples()
-            undo()
+        draw(plan, machine)
+        with st.container(horizontal=True, horizontal_alignment="right", gap="small", key="beside"):
+            yield
+
+
+def without_a_run(plan: Plan, topology: Topology) -> None:
+    """Draw the title of a plan on a machine of one rank, which runs nothing."""
+    with line(plan, topology.name):
+        undo()
     st.warning(tell("page.nothing", machine=plain(topology.name)), icon=":material/error:")
 
 
 def actions() -> DeltaGenerator:
-    """What holds the controls beside the title; where it leaves them no room for their words they are pictures."""
-    return st.container(
-        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small", key="actions"
-    )
+    """What stands in the header beside the way to settings: where to find a plan, and how to pass one on."""
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", key="actions")
 
 
 def _sentence(form: str, words: Mapping[str, object]) -> str:
@@ -104,10 +109,19 @@ def _word(label: str, options: Sequence[str], now: str, change: Change, shown: C
         index=options.index(now),
         format_func=shown,
         label_visibility="collapsed",
-        width=min(WIDEST, AROUND + LETTER * len(shown(now))),
+        width=min(WIDEST, AROUND + int(LETTER * _wide(shown(now)))),
         on_change=changed,
         key=key,
     )
+
+
+def _wide(words: str) -> int:
+    """How many letters wide a text is; a Chinese character is two.
+
+    >>> _wide("ring"), _wide("环")
+    (4, 2)
+    """
+    return sum(1 + (ord(letter) > 0x2E80) for letter in words)
 
 
 def _without(plan: Plan) -> dict[str, Any]:
@@ -128,7 +142,7 @@ def _collective(plan: Plan) -> None:
             against=kept(plan.against),
         )
 
-    _word("title.collective", names, now, change)
+    _word("title.collective", names, now, change, lambda name: _begun(titled("collective", name)))
 
 
 def _algorithm(plan: Plan) -> None:
@@ -137,7 +151,7 @@ def _algorithm(plan: Plan) -> None:
     names += [f"{library}.{collective}" for library in LIBRARIES]
 
     def shown(name: str) -> str:
-        return name.removeprefix(f"{collective}.").removesuffix(f".{collective}")
+        return titled("algorithm", name) if name in ALGORITHMS else LIBRARIES.title(library_of(name))
 
     now = f"{library}.{collective}" if library else plan.algorithm.partition(":")[0]
     _word(
@@ -163,9 +177,34 @@ def _machine(plan: Plan, machine: str) -> None:
         names,
         now,
         change,
-        lambda name: f"{name or machine}{EDITED if plan.edits and name == now else ''}",
+        lambda name: f"{machine_title(name) if name else machine}{EDITED if plan.edits and name == now else ''}",
     )
 
 
 def _size(plan: Plan) -> None:
-    _word("title.size", sizes(plan.size), plan.size, lambda size: replace(plan, size=size))
+    _word("title.size", sizes(plan.size), plan.size, lambda size: replace(plan, size=size), size_title)
+
+
+def _begun(words: str) -> str:
+    """Words as a sentence begins with them."""
+    return words[:1].upper() + words[1:] if spoken() == ENGLISH else words
+
+
+def machine_title(machine: str) -> str:
+    """What people call a machine, and the parameters it is given.
+
+    >>> machine_title("switch:ranks=8"), machine_title("dgx_a100")
+    ('ideal switch (ranks=8)', 'DGX A100')
+    """
+    name, _, words = machine.partition(":")
+    said = titled("machine", name) if name in MACHINES else name
+    return f"{said} ({words.replace(',', ', ')})" if words else said
+
+
+def size_title(size: str) -> str:
+    """A size with a space before its unit.
+
+    >>> size_title("64MiB")
+    '64 MiB'
+    """
+    return re.sub(r"(?<=\d)(?=[A-Za-z])", " ", size)

@@ -18,7 +18,7 @@ from ui.controls import folds
 from ui.controls.parameter import RefusedError, field, fresh, refuse, usual
 from ui.simulate.state import SimulateState
 from ui.state import become, change, state
-from ui.text import summary, tell, tell_or
+from ui.text import summary, tell
 from ui.visit import VisitState
 
 
@@ -101,19 +101,6 @@ def _check(several: Several, specs: list[str], topology: Topology) -> None:
     except InputError as error:
         refuse(error)
         raise RefusedError from None
-
-
-def describe(spec: str) -> str:
-    """A fault or an edit in few words: what it is, where, and how much."""
-    name, _, rest = spec.partition(":")
-    several = next((each for each in (FAULT, EDIT) if name in each.kinds), None)
-    if several is None:
-        return spec
-    arguments = pairs(rest)
-    devices = [key for key, parameter in several.kinds.parameters(name).items() if _names_device(parameter)]
-    ends = [arguments.pop(key) for key in devices if key in arguments] if len(devices) > 1 else []
-    words = [" → ".join(ends), *(f"{tell_or(f'field.{key}', key)} {word}" for key, word in arguments.items())]
-    return f"{several.called(name)}: {', '.join(filter(None, words))}"
 
 
 def _names_device(parameter: Parameter) -> bool:

@@ -1,5 +1,6 @@
 """What ranks hold, in a figure: beside a picture, and in small in each device."""
 
+import math
 from collections.abc import Hashable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 
 from sim.schedule import NOTHING
-from ui.drawing.figures import Place, fonts, words
+from ui.drawing.figures import Place, Room, fonts, words
+from ui.layout.lines import SIZES
 from ui.layout.palette import Look, ink_on
-from ui.player.payload import whole
+from ui.player.payload import rank_numbers, whole
 from ui.text import say
 
 if TYPE_CHECKING:
@@ -22,7 +24,13 @@ if TYPE_CHECKING:
     from ui.drawing.frames import Film
     from ui.drawing.geometry import Ground
 
+MOST_NUMBERS = 24
+"""Ranks of whom each has its number beside what it holds."""
 MOST_ROWS, MOST_WORDS, MOST_NAMED, MOST_LABELS = 32, 24, 80, 300
+GUTTER = 0.06
+"""Between two places for blocks."""
+LETTER = 9
+"""Points of a block's name, and of a rank's number."""
 STRIP = 0.42
 """How high a strip of what a rank holds is, in device widths."""
 SNAPPED = 200
@@ -48,11 +56,15 @@ def landed(film: "Film", t: float) -> Hashable:
     return film.landed(t)
 
 
-def head_of_holdings(axes: "Axes", film: "Film", look: Look) -> None:
-    """What is above what ranks hold, and room for that."""
+def head_of_holdings(axes: "Axes", film: "Film", look: Look, wide: float = 1.0) -> None:
+    """What is above what ranks hold, and room for that; places are so many times as wide as high."""
     style = {"color": look.ink, "weight": "bold", "va": "bottom", "family": fonts(film.language), "fontsize": 9}
     words(axes, 3).add(0, -0.35, say("figure.holds", film.language), style)
-    axes.set_xlim(-0.6, max(columns_of(film), 4))
+    every = math.ceil(rows_of(film) / MOST_NUMBERS)
+    numbers = {"color": look.quiet, "ha": "right", "va": "center", "family": fonts(film.language), "fontsize": LETTER}
+    for rank, number in list(enumerate(rank_numbers(film.trace)))[: rows_of(film) : every]:
+        words(axes, 3).add(-0.15, rank + 0.46, str(number), numbers)
+    axes.set_xlim(-0.9, wide * max(columns_of(film), 4))
     axes.set_ylim(max(rows_of(film), 4), -1.1)
 
 
@@ -62,36 +74,37 @@ def holdings_beside(figure: Figure, film: "Film", t: float, look: Look, since: f
         holdings(figure.axes[1], film, t, look, since)
 
 
-def holdings(axes: "Axes", film: "Film", t: float, look: Look, since: float | None) -> None:
+def holdings(axes: "Axes", film: "Film", t: float, look: Look, since: float | None, wide: float = 1.0) -> None:
     """Ranks down, slots across: the block in every place that has changed, filled as far as contributions are in."""
     held, complete = film.held(t), whole(film.trace.schedule)
     rows, columns = rows_of(film), columns_of(film)
-    room = _letters(axes) if columns * rows <= MOST_LABELS else 0
+    room = _letters(axes, wide) if columns * rows <= MOST_LABELS else 0
     bars: list[Bar] = []
     names = words(axes, 3)
     inks = {
-        ink: {"color": ink, "ha": "center", "va": "center", "fontsize": 6.5}
+        ink: {"color": ink, "ha": "center", "va": "center", "fontsize": LETTER, "family": fonts(film.language)}
         for ink in (look.ink, *map(ink_on, look.blocks))
     }
     for rank, slot in film.changed(since, t, rows, columns):
         number, share = int(held.block[rank, slot]), float(held.count[rank, slot]) / complete
-        bars += _filled((slot, rank + 0.92, 0.94, -0.92), number, share, look)
+        bars += _filled((slot * wide, rank + 0.92, wide - GUTTER, -0.92), number, share, look)
         if number != NOTHING and len(film.name(number)) <= room:
             style = inks[ink_on(look.block(number)) if share > 0.6 else look.ink]
-            names.add(slot + 0.47, rank + 0.46, film.name(number), style)
+            names.add((slot + 0.5) * wide - GUTTER / 2, rank + 0.46, film.name(number), style)
     _bars(axes, bars, 1)
 
 
-def _letters(axes: "Axes") -> int:
+def _letters(axes: "Axes", wide: float) -> int:
     """How many small letters have room in a place for a block, three at most."""
-    (x, y), (right, low) = axes.transData.transform([(0, 0), (0.94, 0.92)])
+    (x, y), (right, low) = axes.transData.transform([(0, 0), (wide - GUTTER, 0.92)])
     point = axes.figure.dpi / 72
-    return min(3, int((right - x) / (4.2 * point))) if y - low > 5 * point else 0
+    return min(3, int((right - x) / (0.6 * LETTER * point))) if y - low > LETTER * point else 0
 
 
-def strips_of(film: "Film", here: "Ground") -> dict[int, tuple[float, float]]:
-    """Left and lower end of every strip, by rank: what a rank holds in small, in its device."""
-    if not film.full or len(here.kinds) > MOST_NAMED:
+def strips_of(axes: "Axes", film: "Film", here: "Ground") -> dict[int, tuple[float, float]]:
+    """Left and lower end of every strip, by rank: what a rank holds in small, in its device below its name."""
+    is_small = Room(axes).high({"fontsize": LETTER}) > SIZES["GPU"][1] / 2
+    if not film.full or is_small or len(here.kinds) - len(here.hidden) > MOST_NAMED:
         return {}
     places = zip(here.ranks, here.x, here.y, strict=True)
     return {rank: (x - 0.5, y + 0.42) for rank, x, y in places if rank >= 0}
@@ -99,7 +112,7 @@ def strips_of(film: "Film", here: "Ground") -> dict[int, tuple[float, float]]:
 
 def strip_places(figure: Figure, film: "Film", here: "Ground") -> list[Place]:
     """The pixels of every strip."""
-    corners = [((x, low - STRIP), (x + 1.0, low)) for x, low in strips_of(film, here).values()]
+    corners = [((x, low - STRIP), (x + 1.0, low)) for x, low in strips_of(figure.axes[0], film, here).values()]
     if not corners:
         return []
     ends = figure.axes[0].transData.transform(np.reshape(corners, (-1, 2))).reshape(-1, 2, 2)
@@ -110,7 +123,7 @@ def strip_places(figure: Figure, film: "Film", here: "Ground") -> list[Place]:
 
 def strips(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look, since: float | None) -> None:
     """Ranks' slots in small, those that have changed: colour is the block, height how many contributions are in."""
-    ends = strips_of(film, here)
+    ends = strips_of(axes, film, here)
     if not ends:
         return
     held, complete = film.held(t), whole(film.trace.schedule)

@@ -1,8 +1,8 @@
 """A stage in a figure: devices, links as full as they are, and what each rank holds."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.collections import LineCollection, PathCollection
@@ -18,18 +18,24 @@ from ui.drawing.figure_holdings import (
     rows_of,
     strip_places,
     strips,
+    strips_of,
 )
-from ui.drawing.figures import SENTENCE, PagePart, Room, fonts, left, right, rounded, sheet, words
+from ui.drawing.figures import SENTENCE, SIDE, PagePart, Room, fonts, left, right, rounded, sheet, words
 from ui.drawing.lettering import Style
 from ui.layout.lines import SIZES, along
 from ui.layout.palette import IDLE, SIGN, Look
-from ui.text import say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ui.drawing.frames import Film
+    from ui.drawing.frames import Block, Film
     from ui.drawing.geometry import Ground
+
+
+BESIDE, ALONE = 1.5, 2.1
+"""How many times as wide as high a picture is with what ranks hold beside it, and without."""
+SMALL = 9
+"""Points of a device's name."""
 
 
 def stage(film: "Film", here: "Ground", width: float, look: Look) -> Figure:
@@ -38,7 +44,7 @@ def stage(film: "Film", here: "Ground", width: float, look: Look) -> Figure:
     axes = figure.axes[0]
     frames = [rounded(box.x, box.y, box.width, box.height, 0.12) for box in here.boxes]
     axes.add_collection(PathCollection(frames, facecolors=look.panel, edgecolors="none", zorder=0), autolim=False)
-    axes.add_collection(LineCollection(here.lines, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
+    axes.add_collection(LineCollection(here.seen(), colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
     corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
     middles = np.stack([here.x, here.y], axis=1)
     around = np.array([1.0, 0.6])
@@ -52,8 +58,16 @@ def stage(film: "Film", here: "Ground", width: float, look: Look) -> Figure:
     return figure
 
 
-def standing(here: Callable[["Film"], "Ground"]) -> tuple[PagePart, ...]:
+def place(film: "Film", view: str) -> "Ground":
+    """What a view stands on, as wide as its part of the page."""
+    return film.on_page(view, BESIDE if rows_of(film) else ALONE)
+
+
+def standing(view: str) -> tuple[PagePart, ...]:
     """All of a stage but the blocks on their way: the sentence, devices and links, and what each rank holds, twice."""
+
+    def here(film: "Film") -> "Ground":
+        return place(film, view)
 
     def full(film: "Film", t: float) -> Hashable:
         faults = tuple((spell.link, spell.bandwidth) for spell in film.faulty(t))
@@ -76,9 +90,11 @@ def standing(here: Callable[["Film"], "Ground"]) -> tuple[PagePart, ...]:
 def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:
     """Devices, and the lines between them that are busy, as full as they are."""
     names = words(axes, 3)
-    style = {"fontsize": 7.5, "color": look.ink, "alpha": 0.6, "va": "center", "weight": "bold"}
+    style = {"fontsize": SMALL, "color": look.quiet, "va": "center", "weight": "bold", "family": fonts(film.language)}
+    room = Room(axes)
     for box in here.boxes:
-        names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
+        if room.holds(box.label, style, box.width - 0.6):
+            names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
     loads = film.loads(t, here)
     busy = loads > IDLE
     full = [line for line, full in zip(here.lines, busy, strict=True) if full]
@@ -99,40 +115,77 @@ def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
         frame = {"boxstyle": "round,pad=0.3", "fc": look.paper, "ec": look.ink}
         style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "weight": "bold", "zorder": 8}
         x, y = along(here.lines[lines[spell.link]], SIGN)
-        axes.text(x, y, fmt_share(share) if share else "×", fontsize=6.5, bbox=frame, **style)
+        axes.text(x, y, fmt_share(share) if share else "×", fontsize=SMALL, bbox=frame, **style)
 
 
 def _devices(axes: "Axes", film: "Film", here: "Ground", look: Look) -> None:
     frames: list[Path] = []
     paint: list[tuple[str, float]] = []
     names = words(axes, 4)
-    middle = {"color": look.ink, "ha": "center", "va": "center", "fontsize": 6.5, "family": fonts(film.language)}
-    room = Room(axes)
-    bold, normal = middle | {"weight": "bold"}, middle | {"weight": "normal"}
-    called = _called(film, here, room, bold)
-    for i, (x, y, kind, device, rank) in enumerate(
-        zip(here.x, here.y, here.kinds, here.names, here.ranks, strict=True)
-    ):
-        width, height = here.bars.get(i, SIZES[kind][0]), SIZES[kind][1]
+    for i, (x, y, rank) in enumerate(zip(here.x, here.y, here.ranks, strict=True)):
+        if i in here.hidden:
+            continue
+        width, height = here.size(i)
         paint.append((look.surface, 0.8 if rank >= 0 else 0.5))
         frames.append(_frame(x - width / 2, y - height / 2, width, height, 0.1))
-        if len(here.kinds) > MOST_NAMED:
-            continue
-        if rank >= 0 and called:
-            names.add(x, y - height * 0.26, called.format(rank), bold)
-        elif rank < 0 and room.holds(device, normal, width):
-            names.add(x, y, device, normal)
+    for name in _named(axes, film, here, look):
+        names.add(name.x, name.y, name.text, name.style)
     fills, lines = [fill for fill, _ in paint], [line for _, line in paint]
-    drawn: dict[str, Any] = {"facecolors": fills, "edgecolors": look.ink, "linewidths": lines, "zorder": 3}
+    drawn: dict[str, Any] = {"facecolors": fills, "edgecolors": look.quiet, "linewidths": lines, "zorder": 3}
     axes.add_collection(PathCollection(frames, **drawn), autolim=False)
 
 
-def _called(film: "Film", here: "Ground", room: Room, style: Style) -> str:
-    """What all ranks are called, with braces for the number: by a word, or by the number alone, or not at all."""
-    last = max(here.ranks, default=-1)
-    words = say("caption.rank", film.language, ranks="{}").strip()
-    names = (name for name in (words, "{}") if room.holds(name.format(last), style, SIZES["GPU"][0]))
-    return next(names, "")
+class Name(NamedTuple):
+    """A device's name where it stands, with half its width and height, in device widths."""
+
+    x: float
+    y: float
+    text: str
+    style: Style
+    reach: tuple[float, float]
+
+
+def _named(axes: "Axes", film: "Film", here: "Ground", look: Look) -> list[Name]:
+    """Names that have room in their devices."""
+    if len(here.kinds) - len(here.hidden) > MOST_NAMED:
+        return []
+    middle = {"color": look.ink, "ha": "center", "va": "center", "fontsize": SMALL, "family": fonts(film.language)}
+    room = Room(axes)
+    bold, normal = middle | {"weight": "bold"}, middle | {"weight": "normal"}
+    form, names = _form(here, room, bold), []
+    beside = strips_of(axes, film, here)
+    for i, (x, y, called, rank) in enumerate(zip(here.x, here.y, here.names, here.ranks, strict=True)):
+        if i in here.hidden:
+            continue
+        width, height = here.size(i)
+        style = bold if rank >= 0 else normal
+        fitting = called if rank < 0 else called[form:]
+        text = next((name for name in fitting if room.holds(name, style, width)), "")
+        if text and room.high(style) <= height:
+            down = height * 0.26 if rank in beside else 0.0
+            names.append(Name(x, y - down, text, style, (room.wide(text, style) / 2, room.high(style) / 2)))
+    return names
+
+
+def lifted(figure: Figure, film: "Film", here: "Ground", blocks: Sequence["Block"], look: Look) -> None:
+    """Write names once more, on paper over the blocks that pass them."""
+    axes = figure.axes[0]
+    again = words(axes, 9)
+    for name in _named(axes, film, here, look):
+        wide, high = name.reach
+        if any(abs(b.x - name.x) < wide + SIDE / 2 and abs(b.y - name.y) < high + SIDE / 2 for b in blocks):
+            paper = rounded(name.x - wide, name.y - high, 2 * wide, 2 * high, 0.04)
+            axes.add_collection(
+                PathCollection([paper], facecolors=look.surface, edgecolors="none", zorder=8), autolim=False
+            )
+            again.add(name.x, name.y, name.text, name.style)
+
+
+def _form(here: "Ground", room: Room, style: Style) -> int:
+    """Which of their names all ranks have room for, so that all are named alike."""
+    ranks = [called for called, rank in zip(here.names, here.ranks, strict=True) if rank >= 0]
+    forms = range(min(map(len, ranks), default=0))
+    return next((k for k in forms if all(room.holds(called[k], style, SIZES["GPU"][0]) for called in ranks)), 0)
 
 
 @lru_cache(maxsize=1024)

@@ -12,6 +12,7 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.path import Path
 
 from sim.units import fmt_size, fmt_time
+from ui.drawing.fonts import FAMILY, FOLDER
 from ui.drawing.lettering import Lettering, Style, across
 from ui.layout.palette import MANY, Look, ink_on
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ui.drawing.frames import Block, Film
 
-SIDE, LEAST_SIDE, NAMED_SIDE = 0.38, 0.1, 0.24
+SIDE, LEAST_SIDE, NAMED_SIDE = 0.42, 0.1, 0.24
 """Device widths across the largest block, across the smallest at least, and from which on one has its name."""
 OVER = 1.1
 """How many times as wide as what it stands on a name may be."""
@@ -41,9 +42,11 @@ Place = tuple[slice, slice]
 
 @cache
 def fonts(language: str) -> list[str]:
-    """Font families that are here and have the language's characters, matplotlib's own last."""
+    """Font families that are here and have the language's characters: ours, a Chinese one, matplotlib's own last."""
+    for path in sorted(FOLDER.glob("*.ttf")):
+        fontManager.addfont(path)
     here = {entry.name for entry in fontManager.ttflist}
-    return [*(name for name in CHINESE if language == "zh" and name in here), "DejaVu Sans"]
+    return [FAMILY, *(name for name in CHINESE if language == "zh" and name in here), "DejaVu Sans"]
 
 
 class PagePart(NamedTuple):
@@ -180,6 +183,14 @@ class Room:
         pixels = float(self._right - self._left)
         return across(text, style, self._dpi) <= OVER * width * pixels
 
+    def wide(self, text: str, style: Style) -> float:
+        """How many device widths a name takes."""
+        return across(text, style, self._dpi) / float(self._right - self._left)
+
+    def high(self, style: Style) -> float:
+        """How many device widths high it is."""
+        return float(style["fontsize"]) * self._dpi / 72 / float(self._right - self._left)
+
 
 def words(axes: "Axes", zorder: float) -> Lettering:
     """Words to be, at places of the data."""
@@ -212,7 +223,13 @@ def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
     for b, side in zip(blocks, sides, strict=True):
         if side < NAMED_SIDE:
             continue
-        style = {"color": ink_on(look.block(b.number)), "ha": "center", "va": "center", "weight": "bold"}
-        style["fontsize"] = 7 if len(b.label) < 3 else 5
-        if room.holds(b.label, style, side):
+        style = {
+            "color": ink_on(look.block(b.number)),
+            "ha": "center",
+            "va": "center",
+            "weight": "bold",
+            "family": fonts("en"),
+        }
+        style["fontsize"] = 9.5
+        if room.holds(b.label, style, side) and room.high(style) <= side:
             labels.add(b.x, b.y, b.label, style)

@@ -17,7 +17,7 @@ from sim.trace.link_load import Spell, capacity, spells, utilisation
 from ui.drawing.geometry import Ground, machine, shape
 from ui.layout.captions import block_name, closing, opening, step_captions
 from ui.layout.lines import along
-from ui.layout.palette import waited_for
+from ui.layout.palette import bottlenecks, waited_for
 from ui.layout.provenance import at_first, followed, unfollowed
 from ui.layout.stall import sentence
 from ui.player.payload import has_rows, place_devices, place_names, tick
@@ -59,6 +59,7 @@ class Film:
         self._ended = trace.end[self._order]
         self._half = tick(trace) / 2  # as in the player: what lies within half a tick is the same instant
         self._done = 0
+        self._pages: dict[tuple[str, float], Ground] = {}
         self._rewind()
 
     @cached_property
@@ -70,12 +71,18 @@ class Film:
     @cached_property
     def machine(self) -> Ground:
         """The machine it ran on."""
-        return machine(self.trace)
+        return machine(self.trace, self.language)
+
+    def on_page(self, view: str, aspect: float) -> Ground:
+        """What a view stands on, spread over a page so many times as wide as high."""
+        if (view, aspect) not in self._pages:
+            self._pages[view, aspect] = (self.shape if view == "shape" else self.machine).spread(aspect)
+        return self._pages[view, aspect]
 
     @cached_property
     def shape(self) -> Ground:
         """The algorithm's own shape; the machine where that would be a smudge."""
-        return (shape(self.trace) if self.full else None) or self.machine
+        return (shape(self.trace, self.contents.block, self.language) if self.full else None) or self.machine
 
     @cached_property
     def _step_ends(self) -> Floats:
@@ -116,9 +123,13 @@ class Film:
             return max(0.0, float((t - trace.left[i]) / whole))
         return leading + (1 - leading) * trace.delivered(i, t)
 
-    def blocks(self, t: float, ground: Ground) -> list[Block]:
-        """Every block that is on its way."""
-        return [self._block(i, along(ground.path(i), self.progress(i, t))) for i in self._shown(t)]
+    def blocks(self, t: float, ground: Ground, *, clear: bool = False) -> list[Block]:
+        """Every block that is on its way; those that are `clear` keep off the devices at its ends."""
+        blocks = []
+        for i in self._shown(t):
+            begin, end = ground.clear(i) if clear else (0.0, 1.0)
+            blocks.append(self._block(i, along(ground.path(i), begin + self.progress(i, t) * (end - begin))))
+        return blocks
 
     def flights(self, t: float, places: Callable[[int, int], tuple[float, float]]) -> list[Block]:
         """Every block on its way from the place that holds it to the one that will; `places(rank, slot)` is where."""
@@ -166,9 +177,9 @@ class Film:
         return shares
 
     @cached_property
-    def _busy(self) -> Floats:
-        """How busy links are over the run."""
-        return utilisation(self.trace, np.array([self.trace.began, max(self.trace.ended, self.trace.began)]))[:, 0]
+    def _bottlenecks(self) -> NDArray[np.bool_]:
+        """Which links are the busiest of the run."""
+        return bottlenecks(utilisation(self.trace, np.array([self.trace.began, self.trace.ended]))[:, 0])
 
     def waited_for(self, t: float, ground: Ground) -> NDArray[np.bool_]:
         """Which lines are red: full links that others wait for, or lines with such a link behind them.
@@ -176,8 +187,8 @@ class Film:
         None are where that is so for all lines in use.
         """
         if ground.link(0) == 0:
-            return waited_for(self.loads(t, ground), self._busy)
-        links = waited_for(self.loads(t, self.machine), self._busy)
+            return waited_for(self.loads(t, ground), self._bottlenecks)
+        links = waited_for(self.loads(t, self.machine), self._bottlenecks)
         red, used = np.zeros((2, len(ground.lines)), bool)
         for i in self._shown(t):
             if self.trace.start[i] <= t < self.trace.arrived[i]:

@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from ui.drawing.figure_stage import stage, standing
+from ui.drawing.figure_stage import lifted, place, stage, standing
 from ui.drawing.figures import passing
 from ui.drawing.frames import Film
 from ui.layout.palette import Look
@@ -10,13 +10,16 @@ from ui.layout.palette import Look
 
 def page(film: Film, width: float, look: Look) -> Figure:
     """A picture and its margin."""
-    return stage(film, film.machine, width, look)
+    return stage(film, place(film, "machine"), width, look)
 
 
-PARTS = standing(lambda film: film.machine)
+PARTS = standing("machine")
 """Devices and links, what each rank holds, and the sentence."""
 
 
 def moving(figure: Figure, film: Film, t: float, look: Look) -> None:
     """Blocks on their way."""
-    passing(figure, film, film.blocks(t, film.machine), t, look)
+    here = place(film, "machine")
+    blocks = film.blocks(t, here, clear=True)
+    passing(figure, film, blocks, t, look)
+    lifted(figure, film, here, blocks, look)

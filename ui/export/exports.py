@@ -5,14 +5,15 @@ import io
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.answers import of_trace
 from ops.formats import write_schedule
 from ops.plan import Plan
 from ops.plan.plan_file import to_yaml
@@ -23,6 +24,7 @@ from sim.trace.chrome_trace import to_perfetto
 from sim.units import fmt_time
 from ui.drawings import DRAWINGS
 from ui.drawings import still as drawn
+from ui.player.answer import answer_of
 from ui.player.views import FIRST, VIEWS
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class Shot:
 
     `at` is the instant of a still in s from the run's beginning; a film takes `seconds` at `fps` frames per second. It
     shows the run from `begin` to `end`, likewise in s, and where `tempo` is set so many s of it in each of its own.
-    `plan` is what the run came from, where that is known.
+    `plan` is what the run came from, where that is known, and `answer` what is said of it.
     """
 
     view: str = FIRST
@@ -56,6 +58,7 @@ class Shot:
     language: str = "en"
     dark: bool = False
     plan: Plan | None = None
+    answer: Mapping[str, Any] | None = None
     progress: Callable[[int, int], None] = unseen
     begin: float | None = None
     end: float | None = None
@@ -191,11 +194,17 @@ def moving_svg(trace: Trace, shot: Shot) -> bytes:
 @export("html", "web page that plays offline", "text/html")
 def html(trace: Trace, shot: Shot) -> bytes:
     """The player and the run in one file."""
-    return played([trace], shot)
+    return played([trace], shot, answer=shot.answer)
 
 
-def played(traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = ()) -> bytes:
-    """A page of one file with a player of one run, or of several on one clock, each called something."""
+def played(
+    traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = (), answer: Mapping[str, Any] | None = None
+) -> bytes:
+    """A page of one file with a player of one run, or of several on one clock, each called something.
+
+    Without their `answer` that of the traces alone is shown.
+    """
+    from ui.drawing.fonts import faces
     from ui.player.component import Start, player_data, style
     from ui.player.offers import offers
     from ui.player.payload import pack
@@ -203,12 +212,15 @@ def played(traces: Sequence[Trace], shot: Shot, titles: Sequence[str] = ()) -> b
 
     names = titles or [""] * len(traces)
     packed = [pack(trace, shot.language) | {"title": name} for trace, name in zip(traces, names, strict=True)]
-    data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view), offers=offers(shot.language))
+    answer = answer or answer_of([*map(of_trace, traces)], names, shot.language, remedies=False)
+    more = {"offers": offers(shot.language), "answer": answer}
+    data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view), **more)
     title = f"{traces[0].schedule.name} · {traces[0].topology.name}"
     page = (ASSETS / "player" / "offline.html").read_text(encoding="utf-8")
     parts = {
         "language": "zh-Hans" if shot.language == "zh" else shot.language,
         "title": _escaped(title),
+        "fonts": faces(),
         "style": style(),
         "script": base64.b64encode(zlib.compress(script().encode(), 9)).decode(),
         "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),

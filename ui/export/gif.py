@@ -34,6 +34,7 @@ class Palette:
         table[entry] = paper  # which is the mean of what is nearly so, too: what most of a film is made of is exact
         self._table = table
         self._nearest = np.full(1 << sum(BITS), UNKNOWN, np.int16)
+        self._nearest[_key(_whole(together[None, :1])[0])] = entry
 
     def entries(self, colours: NDArray[np.uint32]) -> NDArray[np.int16]:
         """The entry nearest to each colour, sought when a colour is met first: a film has few of all there are."""

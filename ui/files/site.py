@@ -28,7 +28,7 @@ from ui.player.payload import pack
 from ui.player.scripts import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, script
 from ui.story import VIEW, telling
 from ui.talk import lessons
-from ui.text import ENGLISH, catalogue, language_names, languages, say
+from ui.text import ENGLISH, language_names, languages, say
 
 ADDRESS = "http://localhost:8501/"
 MARK = 'data-ringside="site"'
@@ -153,7 +153,7 @@ def _sources() -> str:
 
 def _first_minute(language: str) -> Iterator[tuple[str, str]]:
     """The story's page."""
-    title = say("story.offer.again", language)
+    title = say("story.title", language)
     yield _at(language, "story.html"), _taught("story", title, _story(language), language)
 
 
@@ -177,10 +177,10 @@ def _learned(language: str, taught: Sequence[str], runs: lessons.Runs) -> Iterat
 def _story(language: str) -> dict[str, Any]:
     """The first minute, and the run on which it ends, behind it."""
     whole = telling.story(language)
-    offer = {name: text for name, text in catalogue(language).items() if name.startswith("story.offer")}
     last = whole["runs"][whole["chapters"][-1]["run"]]
     data = player_data([last], language, Start(0.0, VIEW))
-    return data | {"story": {"text": offer, "seen": False, "number": 1, "told": whole}}
+    words = whole["text"] | {"story.say.own": say("story.say.end", language)}  # no server takes a machine
+    return data | {"story": {"number": 1, "told": whole | {"text": words}}}
 
 
 def _taught(name: str, title: str, data: dict[str, Any], language: str) -> str:
@@ -210,7 +210,8 @@ def _files(exhibit: Exhibit, address: str) -> Iterator[tuple[str, str]]:
     assert isinstance(played, Played), "a plan is a run"
     yield f"scenes/{exhibit.name}.svg", of_run(played.traces[0], exhibit.view, exhibit.title(ENGLISH))
     yield f"scenes/{exhibit.name}.yaml", to_yaml(exhibit.plan)
-    yield f"scenes/{exhibit.name}.ipynb", notebook(exhibit)
+    query = urlencode(to_link(exhibit.plan) | {"view": exhibit.view})
+    yield f"scenes/{exhibit.name}.ipynb", notebook(exhibit.title(ENGLISH), query)
     for language in languages():
         yield _at(language, f"scenes/{exhibit.name}.html"), _page(exhibit, played, language, address)
 
@@ -231,7 +232,8 @@ def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
     """The player of an example, and the ways on."""
     pairs = zip(played.traces, played.titles, strict=True)
     runs = [_packed(trace, language, title) for trace, title in pairs]
-    data = player_data(runs, language, Start(0.0, exhibit.view), offers=offers(language))
+    more = {"offers": offers(language), "answer": played.answer(language)}
+    data = player_data(runs, language, Start(0.0, exhibit.view), **more)
     top = "../" * (_at(language, "scenes/x").count("/"))
     back = f'<a href="../index.html">{escape(say("examples.all", language))}</a>'
     keep = f'<button id="keep" data-file="{exhibit.name}.html">{escape(say("examples.keep", language))}</button>'
@@ -308,7 +310,7 @@ def _front(examples: Sequence[Exhibit], language: str, address: str, taught: Seq
 
 def _learning(language: str, taught: Sequence[str]) -> str:
     """Ways to the story and to every lesson."""
-    story = f'<p><a href="story.html">{escape(say("story.offer.again", language))}</a></p>'
+    story = f'<p><a href="story.html">{escape(say("story.title", language))}</a></p>'
     links = [
         f'<li><a href="lessons/{lesson.name}.html">{escape(say(f"lesson.{lesson.name}.title", language))}</a></li>'
         for lesson in sorted(LESSONS.values(), key=lambda lesson: lesson.order)
@@ -333,12 +335,11 @@ INSTALLED = (
 """What a notebook says to those whose kernel lacks it."""
 
 
-def notebook(exhibit: Exhibit) -> str:
-    """One cell that shows the example."""
-    words = urlencode(to_link(exhibit.plan) | {"view": exhibit.view})
+def notebook(title: str, query: str) -> str:
+    """One cell that shows the run of a link."""
     cells = [
-        ("markdown", f"# {exhibit.title(ENGLISH)}\n{INSTALLED}"),
-        ("code", f"from ringside.notebook import show\n\nshow({f'?{words}'!r})"),
+        ("markdown", f"# {title}\n{INSTALLED}"),
+        ("code", f"from ringside.notebook import show\n\nshow({f'?{query}'!r})"),
     ]
     made: list[dict[str, Any]] = [
         {"cell_type": kind, "id": f"{kind}-{k}", "metadata": {}, "source": text}

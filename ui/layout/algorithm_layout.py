@@ -5,13 +5,15 @@ groups of ranks with columns between them, or a circle where nothing simpler fit
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.base.arrays import each_once
 from sim.schedule import Schedule
-from ui.layout.boxes import STEP, Bow, Box
+from ui.layout.boxes import GAP, HEAD, STEP, Bow, Box
+from ui.layout.lines import BESIDE, Floats, between
 
 MOST = 256
 """A shape of more places is a smudge."""
@@ -20,6 +22,12 @@ OVAL = 1.4
 """How many times as wide as high a ring is: so is a page."""
 AHEAD = 1.1
 """How many times as far apart the tiers of a tree stand side by side as one under the other: places are wide."""
+ROW, AWAY = 8, 2.1
+"""So many places of a chain stand in one row, so far apart."""
+BENDS = 8
+"""Pieces of an arc between two places of a ring."""
+PAGE = 2.0
+"""How many times as wide as high a page is."""
 AXES = ((2.9, 0.0), (0.0, 2.6), (1.5, -1.25), (7.0, 0.0), (0.0, 6.4), (3.4, -3.0))
 """Where each dimension of a hypercube points on paper."""
 Edges = set[tuple[int, int]]
@@ -28,9 +36,10 @@ Places = list[tuple[float, float]]
 
 
 class Shape(NamedTuple):
-    """Its name, the places' centres in device widths with y downwards, frames, size, and who sends to whom.
+    """Its name, the spots' centres in device widths with y downwards, frames, size, and who sends to whom.
 
-    `src[k]` sends to `dst[k]`; no pair twice.
+    `src[k]` sends to `dst[k]`; no pair twice. `place[spot]` is the rank or switch that stands there. Of two trees every
+    place has two spots, and `tree[block]` says along which of them a block goes; else `tree` is empty.
     """
 
     name: str
@@ -41,39 +50,92 @@ class Shape(NamedTuple):
     height: float
     src: list[int]
     dst: list[int]
+    place: list[int]
+    tree: list[int]
 
-    @property
-    def bow(self) -> Bow:
-        """Which of its lines are arcs."""
-        return Bow(level=1.7) if self.name in ("groups", "tree") else Bow()
+    def lines(self) -> list[Floats]:
+        """The points `[point, x or y]` of a line for every pair: arcs of a ring are parts of it."""
+        if self.name != "ring":
+            bow = Bow(level=1.7) if self.name in ("groups", "tree", "trees") else Bow()
+            return between(self.x, self.y, self.src, self.dst, bow)
+        return [_arc(self, a, b) for a, b in zip(self.src, self.dst, strict=True)]
+
+    def spot(self, place: int, block: int) -> int:
+        """Where a place stands for a block."""
+        return place + (self.tree[block] * (len(self.place) // 2) if self.tree and block >= 0 else 0)
 
 
-def shape_of(schedule: Schedule) -> Shape | None:
-    """The shape of a schedule, or None for one of more than MOST places."""
+def shape_of(schedule: Schedule, blocks: NDArray[Any] | None = None) -> Shape | None:
+    """The shape of a schedule, or None for one of more than MOST places.
+
+    `blocks` is the block of every move: with it a schedule that sends half of its blocks along one tree and half along
+    another has the shape of both.
+    """
     count = schedule.places
     if count > MOST:
         return None
     away = schedule.src != schedule.dst
     pairs = each_once(schedule.src[away].astype(np.int64) * count + schedule.dst[away])
     sent = {(int(p) // count, int(p) % count) for p in pairs}
+    two = two_trees(schedule, blocks) if blocks is not None and len(blocks) else None
+    if two:
+        first, second = two.sent
+        places, boxes = _both(count, first, second)
+        sent = {*first, *((a + count, b + count) for a, b in second)}
+        return _shape("trees", places, boxes, sent, [*range(count)] * 2, two.tree)
     name, places, boxes = _placed(count, sent)
+    return _shape(name, places, boxes, sent, [*range(count)], [])
+
+
+def _shape(name: str, places: Places, boxes: list[Box], sent: Edges, place: list[int], tree: list[int]) -> Shape:
+    """A shape moved to where its paper begins."""
     left = min([x for x, _ in places] + [b.x + MARGIN for b in boxes]) - MARGIN
     top = min([y for _, y in places] + [b.y + MARGIN for b in boxes]) - MARGIN
     x, y = [p[0] - left for p in places], [p[1] - top for p in places]
     boxes = [b._replace(x=b.x - left, y=b.y - top) for b in boxes]
     width = max([p + MARGIN for p in x] + [b.x + b.width for b in boxes])
     height = max([p + MARGIN for p in y] + [b.y + b.height for b in boxes])
-    return Shape(name, x, y, boxes, width, height, [a for a, _ in sorted(sent)], [b for _, b in sorted(sent)])
+    src, dst = [a for a, _ in sorted(sent)], [b for _, b in sorted(sent)]
+    return Shape(name, x, y, boxes, width, height, src, dst, place, tree)
+
+
+def _arc(shape: Shape, a: int, b: int) -> Floats:
+    """A line of a ring, on its inner or its outer side by its direction."""
+    middle = np.array([(min(side) + max(side)) / 2 for side in (shape.x, shape.y)])
+    reach = np.array([(max(side) - min(side)) / 2 for side in (shape.x, shape.y)])
+    reach[reach == 0] = 1.0
+    ends = (np.stack([shape.x, shape.y], axis=1)[[a, b]] - middle) / reach
+    start, stop = np.arctan2(ends[:, 1], ends[:, 0]).tolist()
+    way = (stop - start + math.pi) % (2 * math.pi) - math.pi
+    turn = start + way * np.linspace(0, 1, BENDS + 1)
+    side = 1 + math.copysign(BESIDE / 2, way) / reach
+    return np.asarray(middle + np.stack([np.cos(turn), np.sin(turn)], axis=1) * reach * side)
+
+
+def _both(count: int, first: Edges, second: Edges) -> tuple[Places, list[Box]]:
+    """Two trees, side by side or one above the other, whichever is nearer to the shape of a page."""
+    drawn = []
+    for sent in (first, second):
+        near = _neighbours(count, sent)
+        places = _tree(near, _root(near, sent))
+        left, top = min(x for x, _ in places), min(y for _, y in places)
+        drawn.append([(x - left, y - top) for x, y in places])
+    wide, high = (max(p[k] for places in drawn for p in places) + 2 * MARGIN for k in (0, 1))
+    high += HEAD
+    beside = abs(math.log(2 * wide / high / PAGE)) < abs(math.log(wide / high / 2 / PAGE))
+    across, down = (wide + GAP, 0.0) if beside else (0.0, high + GAP)
+    spots = [
+        (x + MARGIN + k * across, y + MARGIN + HEAD + k * down) for k, places in enumerate(drawn) for x, y in places
+    ]
+    return spots, [Box(f"tree {k + 1}", "numa", k * across, k * down, wide, high) for k in (0, 1)]
 
 
 def _placed(count: int, sent: Edges) -> tuple[str, Places, list[Box]]:
-    near: Neighbours = [set() for _ in range(count)]
-    for a, b in sent:
-        near[a].add(b)
-        near[b].add(a)
+    near = _neighbours(count, sent)
     edges = sum(map(len, near)) // 2
     if (line := _line(near)) is not None:
-        return ("ring" if edges == count else "chain"), _circle(line), []
+        is_ring = edges == count or count == 2
+        return ("ring", _circle(line), []) if is_ring else ("chain", _snake(line), [])
     if edges == count - 1 and _connected(near):
         root = _root(near, sent)
         return ("star", _star(near, root), []) if len(near[root]) == edges else ("tree", _tree(near, root), [])
@@ -83,6 +145,14 @@ def _placed(count: int, sent: Edges) -> tuple[str, Places, list[Box]]:
         places, boxes = _rows(count, group)
         return "groups", places, boxes
     return "circle", _circle(list(range(count))), []
+
+
+def _neighbours(count: int, sent: Edges) -> Neighbours:
+    near: Neighbours = [set() for _ in range(count)]
+    for a, b in sent:
+        near[a].add(b)
+        near[b].add(a)
+    return near
 
 
 def _line(near: Neighbours) -> list[int] | None:
@@ -105,6 +175,16 @@ def _circle(order: list[int]) -> Places:
     for k, place in enumerate(order):
         turn = 2 * math.pi * k / len(order) - (math.pi / 2 if len(order) > 2 else math.pi)
         at[place] = (OVAL * radius * math.cos(turn), radius * math.sin(turn))
+    return at
+
+
+def _snake(order: list[int]) -> Places:
+    """To and fro in rows, so that the next one always stands beside the last one."""
+    across = max(ROW, math.ceil(math.sqrt(2 * len(order))))
+    at: Places = [(0.0, 0.0)] * len(order)
+    for k, place in enumerate(order):
+        row, column = divmod(k, across)
+        at[place] = (AWAY * (across - 1 - column if row % 2 else column), AWAY * row)
     return at
 
 
@@ -200,3 +280,50 @@ def _rows(count: int, group: int) -> tuple[Places, list[Box]]:
     width = STEP * 1.1 * (group - 1) + 2.0
     boxes = [Box("", "numa", -1.0, 3.2 * k - 0.9, width, 2.2) for k in range(count // group)]
     return places, boxes
+
+
+class TwoTrees(NamedTuple):
+    """Who sends to whom in each tree, and the tree of each block."""
+
+    sent: tuple[Edges, Edges]
+    tree: list[int]
+
+
+def two_trees(schedule: Schedule, blocks: NDArray[Any]) -> TwoTrees | None:
+    """Return the two trees along which blocks go, or None for schedules without; `blocks[m]` is the block of move m."""
+    count, moves = schedule.places, np.diff(schedule.moves)
+    src, dst = (np.repeat(ends.astype(np.int64), moves) for ends in (schedule.src, schedule.dst))
+    away = src != dst
+    block, src, dst = blocks[away].astype(np.int64), src[away], dst[away]
+    if not block.size or block.min() < 0:
+        return None
+    edges: dict[int, set[tuple[int, int]]] = {}
+    for b, a, z in np.unique(np.stack([block, np.minimum(src, dst), np.maximum(src, dst)], axis=1), axis=0).tolist():
+        edges.setdefault(b, set()).add((a, z))
+    kinds = list(dict.fromkeys(map(frozenset, edges.values())))
+    if len(kinds) != 2 or not all(_is_tree(kind, count) for kind in kinds):
+        return None
+    tree = [kinds.index(frozenset(edges[b])) if b in edges else 0 for b in range(int(block.max()) + 1)]
+    of_move = np.array([*tree, 0])[blocks]
+    starts = schedule.moves[:-1][moves > 0]
+    if (np.maximum.reduceat(of_move, starts) != np.minimum.reduceat(of_move, starts)).any():
+        return None  # a message goes along both
+    of_row = np.array(tree)[block]
+    first, second = (set(zip(src[of_row == k].tolist(), dst[of_row == k].tolist(), strict=True)) for k in (0, 1))
+    return TwoTrees((first, second), tree)
+
+
+def _is_tree(edges: frozenset[tuple[int, int]], count: int) -> bool:
+    """Whether edges join all of so many places without a circle."""
+    part = list(range(count))
+
+    def root(place: int) -> int:
+        while part[place] != place:
+            place = part[place]
+        return place
+
+    for a, b in edges:
+        if root(a) == root(b):
+            return False
+        part[root(a)] = root(b)
+    return len(edges) == count - 1

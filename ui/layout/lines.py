@@ -12,9 +12,9 @@ Floats = NDArray[np.float64]
 SIZES = {
     "GPU": (1.2, 0.95),
     "NVS": (1.5, 0.8),
-    "PCI": (1.0, 0.46),
-    "CPU": (1.1, 0.6),
-    "NIC": (0.9, 0.46),
+    "PCI": (1.3, 0.5),
+    "CPU": (1.3, 0.64),
+    "NIC": (1.0, 0.5),
     "NET": (1.9, 0.65),
 }
 """Width and height of a device by its kind, in device widths."""

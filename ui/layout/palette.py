@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,22 +52,28 @@ class Look:
 
 
 def _look(name: str) -> Look:
-    own = _PALETTE[name]
-    return Look(**{key: tuple(value) if isinstance(value, list) else value for key, value in own.items()})
+    own: dict[str, Any] = _PALETTE[name]
+    plain = {key: own[key] for key in ("ink", "quiet", "paper", "surface", "panel", "red")}
+    return Look(**plain, load=tuple(own["load"]), blocks=tuple(own["blocks"]))
 
 
 LIGHT, DARK = _look("light"), _look("dark")
 BLOCKS = LIGHT.blocks
 
 
-def waited_for(shares: NDArray[np.float64], busy: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which links others wait for: those that are full and as busy over the run as any in use.
+def bottlenecks(busy: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which links are as busy over the run as the busiest.
 
-    None where all in use are alike. `shares` are of an instant, `busy` of the whole run.
+    None where that is half of those in use or more: then no link is what the others wait for.
     """
-    used = shares > IDLE
-    busiest = (shares >= FULL) & (busy >= ALIKE * busy[used].max(initial=0.0))
-    return busiest if (used & ~busiest).any() else np.zeros_like(busiest)
+    busiest = (busy > 0) & (busy >= ALIKE * busy.max(initial=0.0))
+    return busiest if 2 * busiest.sum() < (busy > 0).sum() else np.zeros_like(busiest)
+
+
+def waited_for(shares: NDArray[np.float64], among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which links others wait for at an instant: bottlenecks that are full, where others in use are not."""
+    red = among & (shares >= FULL)
+    return red if ((shares > IDLE) & ~red).any() else np.zeros_like(red)
 
 
 def luminance(colour: str) -> float:

@@ -12,6 +12,7 @@ from ui.learning.predictions import ProgressWords, finished, from_text, from_wor
 from ui.learning.state import LearnState
 from ui.lessons import LESSONS
 from ui.player.local_storage import remembered
+from ui.share import saving
 from ui.state import become, callback, change, state, value
 from ui.text import plain, retold, spoken, tell
 
@@ -62,10 +63,8 @@ def controls() -> None:
         return
     with panel:
         st.caption(_summary())
-        st.download_button(
-            tell("page.learn.progress.save"), partial(to_text, words), FILE, "text/plain", key="progress_save",
-            on_click="ignore",
-        )  # fmt: skip
+        label, make = tell("page.learn.progress.save"), partial(to_text, words)
+        saving.button(label, FILE, "text/plain", make, key="progress_save")
         st.caption(tell("page.learn.progress.link"))
         language = {"lang": spoken()} if spoken() != "en" else {}
         st.code(f"?{urlencode({'page': 'learn', WORD: to_word(words)} | language)}", language=None, wrap_lines=True)

@@ -15,10 +15,9 @@ from ui.learning import timeline
 from ui.learning.runs import titles
 from ui.lessons import after
 from ui.navigation import go, visit
-from ui.plan.gallery import LESSON, Exhibit
 from ui.player import component
 from ui.player.payload import pack
-from ui.share.ways import ways
+from ui.share import menu
 from ui.simulate import past
 from ui.text import spoken, tell
 
@@ -83,10 +82,8 @@ def code(exercise: Exercise) -> None:
         panel, is_made = fold(f"code_{name}", tell("page.learn.code", name=name))
         if is_made:
             panel.code(ALGORITHMS[name].source, language="python", wrap_lines=True)
-    lesson, number = exercise.lesson.name, exercise.number
-    title = f"lesson.{lesson}.title"
     with st.container(horizontal=True, gap="small"):
         if st.button(tell("page.learn.open"), icon=":material/open_in_new:"):
             past.restore(plan)
             go("stage")
-        ways(Exhibit(f"lesson-{lesson}-{number}", LESSON, title, plan, exercise.step.view, number))
+        menu.draw(plan, lambda: {"view": exercise.step.view}, is_here=False)

@@ -96,7 +96,8 @@ class RunWidget(Shown):
             pack(trace, display.language) | {"title": title}
             for trace, title in zip(played.traces, played.titles, strict=True)
         ]
-        data = player_data(runs, display.language, offers=offers(display.language))
+        answer = played.answer(display.language)
+        data = player_data(runs, display.language, offers=offers(display.language), answer=answer)
         super().__init__(display, played.link, data=data, view=view or FIRST, time=time)
 
     @property

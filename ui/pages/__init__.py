@@ -16,7 +16,7 @@ Draw = Callable[[], None]
 class Page:
     """A page; `order` is its place among the others. One that is not `listed` is found by its address alone.
 
-    `state` is what it takes from the address at first.
+    `state` is what it takes from the address at first. Beside one that `opens_settings` they are open at first.
     """
 
     name: str
@@ -24,16 +24,23 @@ class Page:
     order: int
     listed: bool = True
     state: type[PageState] = PageState
+    opens_settings: bool = False
 
 
 PAGES: Registry[Page] = Registry(__name__, "page")
 
 
-def page(*, order: int = 1000, listed: bool = True, state: type[PageState] = PageState) -> Callable[[Draw], Draw]:
+def page(
+    *,
+    order: int = 1000,
+    listed: bool = True,
+    state: type[PageState] = PageState,
+    opens_settings: bool = False,
+) -> Callable[[Draw], Draw]:
     """Register a function that draws a page under its own name; returned unchanged."""
 
     def register(draw: Draw) -> Draw:
-        PAGES.add(draw.__name__, Page(draw.__name__, draw, order, listed, state))
+        PAGES.add(draw.__name__, Page(draw.__name__, draw, order, listed, state, opens_settings))
         return draw
 
     return register

@@ -22,23 +22,23 @@ from ui.learning.ticked import meant, ticked
 from ui.navigation import go
 from ui.pages import page
 from ui.player.local_storage import remembered
+from ui.share import saving
 from ui.simulate import past
 from ui.state import become, callback, change, put, state, value
 from ui.text import plain, retold, spoken, tell, tell_or
-from ui.workers.asking import ask, ask_apart, visitor
+from ui.workers.asking import ask
 
 WORDS = ("task", "collective", "ranks", "pieces", "root", "machine", "edits", "size", "steps")
 LONGEST = 12_000
 """Characters of a drawing that a link may carry."""
 
 
-@page(order=45, state=BuildState)
+@page(order=45, state=BuildState, opens_settings=True)
 def build() -> None:
     """Draw the page once."""
     _arrive()
     change(BuildState, solved=frozenset(remembered("ladder", set(state(BuildState).solved), set(TASKS))))
     with st.sidebar:
-        st.markdown(f"**{tell('page.build.title')}**")
         st.caption(tell("build.tagline"))
         _choose(state(BuildState).drawing, state(BuildState).solved)
     if problem := state(BuildState).problem:
@@ -234,16 +234,10 @@ def _take_away(drawing: HandDrawing, *, right: bool) -> None:
             go("stage")
         name = f"{sketch.collective}-{sketch.ranks}"
         python, text = partial(as_python, sketch), partial(written, sketch)
-        st.download_button(tell("build.save.python"), python, f"{name}.py", "text/x-python", key="save_py")
-        st.download_button(
-            tell("build.save.xml"),
-            partial(ask_apart, visitor(), _as_xml, sketch, drawing.machine),
-            f"{name}.xml",
-            "application/xml",
-            disabled=not right,
-            key="save_xml",
-        )
-        st.download_button(tell("build.save.text"), text, f"{name}.txt", "text/plain", key="save_txt")
+        xml = partial(ask, _as_xml, sketch, drawing.machine)
+        saving.button(tell("build.save.python"), f"{name}.py", "text/x-python", python, key="save_py")
+        saving.button(tell("build.save.xml"), f"{name}.xml", "application/xml", xml, key="save_xml", disabled=not right)
+        saving.button(tell("build.save.text"), f"{name}.txt", "text/plain", text, key="save_txt")
     st.caption(tell("build.link"))
 
 

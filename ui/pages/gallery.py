@@ -7,7 +7,6 @@ from ui.navigation import first, leave
 from ui.pages import page
 from ui.plan.beginning import Beginning
 from ui.plan.gallery import GROUPS, Exhibit, exhibits
-from ui.share.ways import ways
 from ui.simulate.past import restore
 from ui.state import callback
 from ui.text import plain, retold, spoken, tell
@@ -47,7 +46,6 @@ def _card(exhibit: Exhibit) -> None:
         st.image(ask(tasks.small_picture, exhibit.plan, exhibit.view), alt=title, width="stretch")
     except (InputError, StalledError) as error:
         st.caption(plain(retold(error)))
-    ways(exhibit)
 
 
 @callback

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 import streamlit as st
 
 from ops import ALGORITHMS
+from ops.answers.winners import answer_map
 from ops.lab.cells import Row
 from ops.lab.grid import OWN, Grid, split
 from ops.lab.winners import WinnerMap, named, winner_map
@@ -18,6 +19,7 @@ from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from ui import address
 from ui.charts import kept
+from ui.controls import answer
 from ui.controls.parameter import fresh
 from ui.navigation import go
 from ui.pages import page
@@ -226,9 +228,10 @@ def _show(k: int, cluster: Plan, rows: Sequence[Row], winners: WinnerMap) -> Non
     """One machine's map, curves, table and links, on one network."""
     from ui.charts import lab_charts  # what it draws with takes a second to load, which no other page need wait for
 
+    answer.lead(st.empty(), answer_map(winners), str(k))
     if not winners.winners:
         reasons = [plain(reason) for reason in dict.fromkeys(winners.reasons.values())]
-        st.info(": ".join([tell("page.lab.nobody"), "; ".join(reasons[:REASONS])]))
+        st.info("; ".join(reasons[:REASONS]))
     st.caption(tell("page.lab.click"))
     picked = st.vega_lite_chart(
         kept.words(lab_charts.winner_map, winners),

@@ -26,7 +26,7 @@ SHOWN = 40
 """Characters of a parameter that is shown."""
 
 
-@page(order=40)
+@page(order=40, opens_settings=True)
 def learn() -> None:
     """Draw the page once."""
     lessons = sorted(LESSONS.values(), key=lambda lesson: lesson.order)
@@ -65,7 +65,7 @@ def _question(lesson: Lesson, number: int, turn: int) -> Exercise:
 
 
 def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
-    """The lesson that the address or the sidebar names."""
+    """The lesson that the address or the settings name."""
     names = [lesson.name for lesson in lessons]
     lesson_name = st.query_params.get("lesson", names[0])
     if lesson_name not in names:

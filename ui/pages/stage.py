@@ -1,4 +1,4 @@
-"""The stage: choices in the sidebar, the player in the middle, the numbers and the code around it."""
+"""The stage: a title to choose in, the player, the numbers and the code below it, settings beside it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,17 +19,20 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale, fmt_share
 from ui import address
-from ui.controls import answer, compare, diagnosis, fork, form, questions, sidebar, title
+from ui.controls import answer, compare, diagnosis, fork, form, title
+from ui.explore import menu as explore
+from ui.explore import questions
 from ui.export.exports import EXPORTS
 from ui.pages import page
 from ui.plan import picture
-from ui.plan.beginning import LONGEST_WORD, beginning_of, explaining
+from ui.plan.beginning import LONGEST_WORD, beginning_of, explaining, is_first_visit
 from ui.plan.picture import STALLED, Picture
 from ui.player import component
 from ui.player.offers import offers
 from ui.player.views import VIEWS
-from ui.share import offer, take_away
-from ui.simulate import ahead, past, story
+from ui.share import menu as share
+from ui.share import saving
+from ui.simulate import ahead, intro, past, story
 from ui.simulate.load import load_of
 from ui.simulate.machines import format_of, machine_of
 from ui.simulate.state import SimulateState
@@ -58,28 +61,31 @@ def stage() -> None:
         return
     runs = _run_at_once(state(SimulateState).plan)
     with st.sidebar:
-        st.markdown(f"**{_say('page.title')}**")
-        st.caption(_say("page.tagline"))
         plan, topology = form.choose(is_run=bool(runs))
     if topology is not None and topology.n < 2:
+        with title.actions():
+            explore.draw(plan)
         title.without_a_run(plan, topology)
         _machine_panel(topology)
         return
-    heading = st.container()
+    heading, beside = st.container(), st.container(key="intro")
     plan, topology, runs = _shown(plan, topology, runs)
     with heading:
         _heading(plan, runs[0][1])
         questions.answer(runs)
+    if state(SimulateState).is_first:
+        with beside:
+            intro.draw(runs[0][1])
+    if address.length_of(plan) > LONGEST:
+        _offer_file(plan)
     above = st.container(key="diagnosis") if plan.capture else None
     _stage(plan, runs)
     if above is not None:
         with above:  # after the picture, which need not wait for it
             diagnosis.show(plan, topology)
-    with st.container(key="answer"):  # below the picture, which shall not move under a hand
-        answer.show(runs)
     _figures(runs[0][1])
     compare.show(runs)
-    _below(plan, topology, runs[0][1])
+    _below(plan, topology)
 
 
 def _run_at_once(plan: Plan) -> list[compare.Run]:
@@ -145,8 +151,10 @@ def _arrive() -> str:
     plan, problem = _named(words)
     start, late = beginning_of(words)
     problem = problem or (retold(late) if late else "")
-    become(now.arrived(plan, start, problem))
+    become(now.arrived(plan, start, problem, is_first=is_first_visit(words)))
     address.stands_for(plan)
+    if story.WORD in words:
+        story.hear("open")
     return problem
 
 
@@ -178,17 +186,14 @@ def _heading(plan: Plan, picture: Picture) -> None:
     """What runs, as a sentence to choose in; examples; and what is wrong with the run, if anything."""
     with st.container(key="heading"):
         st.title(plain(picture.title), anchor=False)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="over"):
-        title.draw(plan, picture.machine)
-        with title.actions():
-            questions.menu()
-            sidebar.examples()
+    with title.actions():
+        explore.draw(plan)
+        share.draw(plan, _place)
+    with title.line(plan, picture.machine):
+        if not state(SimulateState).is_first:
             compare.keep(plan)
-            offer.draw(plan, _place)
-            past.undo()
-    if picture.verdict == STALLED:
-        st.warning(plain(picture.reason), icon=":material/hourglass_disabled:")
-    elif picture.verdict not in ("ok", "unchecked"):
+        past.undo()
+    if picture.verdict not in ("ok", "unchecked", STALLED):
         st.error(_say("page.wrong", reason=plain(picture.reason)), icon=":material/gpp_bad:")
 
 
@@ -196,18 +201,9 @@ def _offer_file(plan: Plan) -> None:
     """What no link can carry a file does, to be dropped on any page."""
     with st.container(horizontal=True, vertical_alignment="center", key="long_plan"):
         st.caption(_say("page.link.long", most=f"{LONGEST:,}"), width="content")
-        st.download_button(
-            _say("page.link.file"),
-            data=partial(_as_file, plan, _place()),
-            file_name=f"{picture.file_name(plan)}.yaml",
-            mime=EXPORTS["yaml"].media,
-            icon=":material/download:",
-            key="plan_file",
-        )
-
-
-def _as_file(plan: Plan, place: Mapping[str, str]) -> bytes:
-    return to_yaml(plan, place).encode()
+        name, icon = f"{picture.file_name(plan)}.yaml", ":material/download:"
+        make = lambda: to_yaml(plan, _place())  # noqa: E731
+        saving.button(_say("page.link.file"), name, EXPORTS["yaml"].media, make, key="plan_file", icon=icon)
 
 
 def _place() -> dict[str, str]:
@@ -260,10 +256,8 @@ def _stage(plan: Plan, runs: list[compare.Run]) -> None:
         fork.take(plan)
     is_brushed = state(SimulateState).is_brushed  # what is marked is the part of a film
     change(SimulateState, is_brushed=False)
-    if story.ended() or is_brushed:
+    if story.has_led_on() or is_brushed:
         st.rerun()
-    if address.length_of(plan) > LONGEST and not st.context.is_embedded:
-        _offer_file(plan)
     usual = explaining(plan, (picture.shaped for _, picture, _ in runs))
     now = state(SimulateState)
     if now.start.view not in VIEWS:
@@ -276,15 +270,15 @@ def _stage(plan: Plan, runs: list[compare.Run]) -> None:
         place=now.start.place,
         usual=usual,
         is_linked=True,
+        plays=now.is_first,
     )
     become(replace(now, keeps_instant=False))
     questions_here = [] if plan.is_kept else offers(spoken())
-    player, memory = st.container(key="picture"), st.container()
-    with memory:
-        story.remember()
-    offered, fills = story.shown(plan), st.context.is_embedded and len(runs) == 1 + len(plan.others())
-    more = {"offers": questions_here, "story": offered, "fills": fills, "turn": now.drawings}
+    player = st.container(key="picture")
+    story_data, fills = story.shown(plan), st.context.is_embedded and len(runs) == 1 + len(plan.others())
+    more = {"offers": questions_here, "story": story_data, "fills": fills, "turn": now.drawings}
     more["future"] = ahead.asking(plan)
+    more["answer"] = answer.of(runs)
     data = component.player_data(fork.packed(runs), spoken(), start, **more)
     with player:
         component.show(data, key=PLAYER, moved=_moved, forked=_forked, heard=_heard)
@@ -310,8 +304,8 @@ def _forked() -> None:
         change(SimulateState, forked=spec)
 
 
-def _below(plan: Plan, topology: Topology, shown: Picture) -> None:
-    """The code, the machine, and files of a run that has ended."""
+def _below(plan: Plan, topology: Topology) -> None:
+    """The code and the machine."""
     code, machine = st.columns([1.3, 1])
     with code, st.expander(_say("page.code"), key="code_panel", on_change="rerun") as panel:
         if not panel.open:
@@ -326,9 +320,6 @@ def _below(plan: Plan, topology: Topology, shown: Picture) -> None:
             _code(plan, topology)
     with machine:
         _machine_panel(topology, plan)
-        if shown.verdict != STALLED:
-            still = value(PLAYER)
-            take_away.draw(plan, shown.seconds, still, getattr(still, "view", state(SimulateState).start.view))
 
 
 def _code(plan: Plan, topology: Topology) -> None:
@@ -359,7 +350,7 @@ def _machine_panel(topology: Topology, plan: Plan | None = None) -> None:
             st.markdown("\n".join(f"- {plain(line)}" for line in read(reading.differences, plan)))
         if plan is not None and not plan.is_kept:
             text = partial(write_topology, topology, "ringside_yaml")
-            st.download_button(_say("page.machine.yaml"), data=text, file_name="machine.yaml", key="machine_yaml")
+            saving.button(_say("page.machine.yaml"), "machine.yaml", "text/yaml", text, key="machine_yaml")
         if topology.assumed:
             st.markdown(f"**{_say('page.assumed', count=len(topology.assumed))}**")
             st.markdown("\n".join(f"- {plain(line)}" for line in topology.assumed))

@@ -12,7 +12,7 @@ from ui.navigation import first, leave
 from ui.pages import page
 from ui.plan.beginning import left_at
 from ui.player import component
-from ui.share import talks
+from ui.share import saving, talks
 from ui.simulate.past import restore
 from ui.state import become, callback, change, state, value
 from ui.talk import LONGEST_NOTES, LONGEST_TITLE, Talk, TalkScene, document, pages
@@ -22,7 +22,7 @@ from ui.talk.pages import PackedScene
 from ui.talk.state import TalkState
 from ui.text import plain, retold, spoken, tell
 from ui.workers import tasks
-from ui.workers.asking import ask, ask_apart, visitor
+from ui.workers.asking import ask
 
 FIELDS: dict[str, tuple[Callable[[TalkScene], str], Callable[[str], Any]]] = {
     "title": (lambda entry: entry.title, lambda text: " ".join(text.split())),
@@ -99,15 +99,13 @@ def _bar(own: Talk, data: dict[str, Any]) -> None:
     name = document.file_name(own)
     text = partial(document.to_text, own)
     save, whole = tell("page.talk.save"), tell("page.talk.save.page")
-    st.download_button(save, text, f"{name}.talk.yaml", "application/yaml", on_click="ignore", key="talk_save")
+    saving.button(save, f"{name}.talk.yaml", "application/yaml", text, key="talk_save")
     if data:
-        st.download_button(
-            whole, partial(_page, data, visitor()), f"{name}.html", "text/html", on_click="ignore", key="talk_page"
-        )
+        saving.button(whole, f"{name}.html", "text/html", partial(_page, data), key="talk_page")
 
 
-def _page(data: dict[str, Any], whose: str) -> bytes:
-    return pages.page(data, ask_apart(whose, tasks.lesson_pages, data["language"]))
+def _page(data: dict[str, Any]) -> bytes:
+    return pages.page(data, ask(tasks.lesson_pages, data["language"]))
 
 
 def _fresh(name: str) -> str:

@@ -1,12 +1,14 @@
 """The Train page: a workload on a machine, its timeline, its memory and its figures."""
 
 import json
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ops.answers.training import answer_step, is_worth_it
 from ops.plan import Plan
 from ops.plan.training import WorkloadPlan, from_query, to_query, to_yaml
 from ops.programs.result import ProgramResult
@@ -18,10 +20,11 @@ from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui import address
 from ui.charts import gaps, training
-from ui.controls import sidebar
+from ui.controls import answer, sidebar
 from ui.controls.parameter import field, fresh, refuse, usual
 from ui.files import step_page
 from ui.pages import page
+from ui.share import saving
 from ui.simulate.machines import machine_of
 from ui.state import become, change, state
 from ui.text import plain, retold, spoken, tell
@@ -45,16 +48,15 @@ CHARTS = {
 """Tables that are drawn too: what goes along, and what goes up."""
 
 
-@page(order=20, state=TrainState)
+@page(order=20, state=TrainState, opens_settings=True)
 def train() -> None:
     """Draw the page once."""
     problem = _arrive()
     with st.sidebar:
-        st.markdown(f"**{tell('page.train.title')}**")
         st.caption(tell("train.tagline"))
         brought = _brought()
     if brought is not None:
-        _draw(brought.machine, brought.step)
+        _draw(brought.machine, brought.step, None)
         _downloads(brought.step)
         return
     with st.sidebar:
@@ -65,17 +67,21 @@ def train() -> None:
     if problem:
         st.error(plain(problem), icon=":material/link_off:")
     plan, step = _shown(WorkloadPlan(name, settings, machine) if topology is not None else None, place)
-    _draw(plan.machine, step)
+    _draw(plan.machine, step, plan)
     _downloads(step, plan)
 
 
-def _draw(machine: Plan, step: TrainingStep) -> None:
-    """Draw a step and what is known of it."""
+def _draw(machine: Plan, step: TrainingStep, plan: WorkloadPlan | None) -> None:
+    """Draw a step and what is known of it; `plan` is what it came from, where it can be run with other links."""
     st.title(tell(f"train.name.{step.workload}"), anchor=False)
+    place, said = st.empty(), answer_step(step)
+    answer.lead(place, said)
     st.markdown(tell(f"train.about.{step.workload}"))
     _headline(step)
     _timeline(step, machine)
     _facts(step)
+    if plan and is_worth_it(step) and (helps := ask(tasks.step_remedy, plan)):
+        answer.lead(place, [*said, helps], "helped")
 
 
 def _brought() -> ProgramResult | None:
@@ -285,22 +291,19 @@ def _downloads(step: TrainingStep, plan: WorkloadPlan | None = None) -> None:
     def everything() -> str:
         return json.dumps(step.to_dict(), allow_nan=False)
 
-    language = spoken()
+    language, name = spoken(), step.workload
 
     def offline() -> bytes:
         return step_page.page(step, language)
 
     with st.container(horizontal=True):
-        st.download_button(
-            tell("train.download.page"), offline, f"{step.workload}.html", "text/html",
-            help=tell("train.download.page.help"), on_click="ignore",
-        )  # fmt: skip
-        for label, make in (("train.download.json", everything), ("train.download.perfetto", step.to_perfetto)):
-            name = f"{step.workload}-{label.rpartition('.')[2]}.json"
-            st.download_button(tell(label), make, name, "application/json", on_click="ignore")
-        if plan is None:
-            return
-        st.download_button(
-            tell("train.download.plan"), to_yaml(plan), f"{step.workload}.yaml", "text/yaml",
-            help=tell("train.download.plan.help"), on_click="ignore",
-        )  # fmt: skip
+        page, json_file = ("text/html", offline), ("application/json", everything)
+        saving.button(tell("train.download.page"), f"{name}.html", *page, key="save_page",
+                      help=tell("train.download.page.help"))  # fmt: skip
+        saving.button(tell("train.download.json"), f"{name}-json.json", *json_file, key="save_json")
+        perfetto = "application/json", step.to_perfetto
+        saving.button(tell("train.download.perfetto"), f"{name}-perfetto.json", *perfetto, key="save_perfetto")
+        if plan is not None:
+            text = "text/yaml", partial(to_yaml, plan)
+            saving.button(tell("train.download.plan"), f"{name}.yaml", *text, key="save_plan",
+                          help=tell("train.download.plan.help"))  # fmt: skip

@@ -26,6 +26,15 @@ class Beginning(NamedTuple):
 FROM_THE_START = Beginning()
 
 
+def is_first_visit(words: Mapping[str, str]) -> bool:
+    """Whether an address names nothing but a language: whoever comes by it is shown what this is.
+
+    >>> is_first_visit({"lang": "zh"}), is_first_visit({"story": "1"}), is_first_visit({"t": "0.001"})
+    (True, True, False)
+    """
+    return not words.keys() - {"lang", "page", "story"}
+
+
 def beginning_of(words: Mapping[str, str]) -> tuple[Beginning, InputError | None]:
     """Return the state of an address, and an error for an invalid instant, which becomes the start of the runs."""
     t, wrong = instant_in(words), None

@@ -11,17 +11,19 @@ from ops.plan.examples import example_captures, example_schedules
 class Example:
     """A plan in a view, or in `words` the address of another page.
 
-    With `asks` it answers a question, `example.NAME`; on the stage the text `answer.NAME` says what is seen.
+    With `asks` it answers a question, `example.NAME`; on the stage the text `answer.NAME` says what is seen. One that
+    is a `story` opens that where it can be told.
     """
 
     plan: Plan = field(default_factory=Plan)
     view: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
     asks: bool = False
+    story: bool = False
 
 
-def _lesson(name: str, step: int) -> Example:
-    return Example(words={"page": "learn", "lesson": name, "step": str(step)}, asks=True)
+def _lesson(name: str, step: int, *, story: bool = False) -> Example:
+    return Example(words={"page": "learn", "lesson": name, "step": str(step)}, asks=True, story=story)
 
 
 NIC = "lost_nic:nic=H0.NIC1,start=200us,reroute=yes"
@@ -31,8 +33,8 @@ TWO_NICS = Plan(
 )
 RACE = ("recursive_doubling", "rabenseifner", "double_binary_tree")
 EXAMPLES = {
-    "what_is_allreduce": _lesson("basics", 6),
-    "why_ring": _lesson("ring", 3),
+    "what_is_allreduce": _lesson("basics", 6, story=True),
+    "why_ring": _lesson("ring", 3, story=True),
     "numa_cost": Example(Plan(machine="dual_socket_pcie", against=f"edits={WIDE}"), view="machine", asks=True),
     "holds_back": Example(Plan(machine="dgx1v"), view="machine", asks=True),
     "nic_dies": Example(TWO_NICS, view="machine", asks=True),

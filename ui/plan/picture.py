@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ops.answers import Outcome, of_run, of_stall
+from ops.answers.cut import until_it_stalls
 from ops.lab.crossovers import crossovers
 from ops.plan import Plan
 from ops.run import Run
@@ -15,8 +17,8 @@ from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui.export.exports import Shot, render
 from ui.layout.algorithm_layout import MOST
+from ui.player.answer import answer_of
 from ui.player.payload import has_rows, pack
-from ui.text import say
 
 STALLED = "stalled"
 """The verdict of a run that never ends."""
@@ -29,6 +31,7 @@ class Picture:
     """What a run of a plan shows: the player's payload and the numbers beside it.
 
     `shaped` is how many places the shape of its algorithm has, 0 where it has none to be drawn; `messages` in a row and
+    `outcome` is what its answer needs to know of it,
     `parts` are what its time is made of, `factor` is that of the bus bandwidth, `worst` what crossed the bottleneck.
     """
 
@@ -52,6 +55,7 @@ class Picture:
     seconds: float
     messages: int
     parts: Mapping[str, float]
+    outcome: Outcome
 
 
 def run(plan: Plan, language: str) -> Picture:
@@ -61,7 +65,7 @@ def run(plan: Plan, language: str) -> Picture:
     except (InputError, StalledError) as error:
         if error.trace is None:
             raise
-        return _stalled(error.trace, language)
+        return _stalled(plan, error.trace, language)
     trace, bound, worst = shown(outcome), outcome.bound, outcome.bottleneck
     collective, why = outcome.work.collective, outcome.breakdown
     return Picture(
@@ -85,6 +89,7 @@ def run(plan: Plan, language: str) -> Picture:
         seconds=trace.time,
         messages=why.messages,
         parts=why.parts,
+        outcome=of_run(outcome, replace(plan, against="")),
     )
 
 
@@ -96,7 +101,7 @@ def _carried(outcome: Run) -> dict[str, str]:
     return {"bytes": fmt_size(use.bytes), "rate": fmt_bandwidth(use.bandwidth), "share": fmt_share(use.share)}
 
 
-def _stalled(trace: Trace, language: str) -> Picture:
+def _stalled(plan: Plan, trace: Trace, language: str) -> Picture:
     """A deadlocked run: its trace until nothing moves, and a short explanation.
 
     Who waits for whom is told by the picture's own last sentence, beside what is lit there.
@@ -117,11 +122,12 @@ def _stalled(trace: Trace, language: str) -> Picture:
         size="",
         factor=1.0,
         verdict=STALLED,
-        reason=say("stall.head.nowhere", language, time=fmt_time(trace.time)),
+        reason="",
         transfers=trace.schedule.messages,
         seconds=math.inf,
         messages=0,
         parts={},
+        outcome=of_stall(trace, replace(plan, against="")),
     )
 
 
@@ -148,6 +154,10 @@ def file_name(plan: Plan) -> str:
 
 def carried_out(plan: Plan) -> Run:
     """The plan's run, whatever stands beside it, with its history where it is not too long. Raises InputError."""
+    return until_it_stalls(_run, plan)
+
+
+def _run(plan: Plan) -> Run:
     if plan.is_kept:
         return plan.run()
     prepared = plan.prepare()
@@ -156,4 +166,6 @@ def carried_out(plan: Plan) -> Run:
 
 def export(plan: Plan, ending: str, shot: Shot) -> bytes:
     """The plan's run as a file. Raises InputError."""
-    return render(shown(carried_out(plan)), ending, replace(shot, plan=plan))
+    run = carried_out(plan)
+    answer = answer_of([of_run(run, plan)], ("",), shot.language, remedies=False)
+    return render(shown(run), ending, replace(shot, plan=plan, answer=answer))

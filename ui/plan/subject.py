@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from ops.answers import of_trace
 from ops.lab.cells import Row
 from ops.lab.grid import Grid
 from ops.lab.journal import SCHEMA, read_table
@@ -24,6 +25,7 @@ from sim.errors import InputError, StalledError
 from sim.trace import Trace, from_json
 from sim.units import fmt_size
 from ui.plan.picture import carried_out
+from ui.player.answer import answer_of
 from ui.player.views import VIEWS
 from ui.text import languages
 
@@ -32,16 +34,27 @@ Words = Mapping[str, str]
 NONE: Words = {}
 CELLS = 2000
 """Runs of a grid that a notebook waits for."""
+Source = tuple[Run | None, Plan | None]
 KINDS = "a trace, an outcome, a plan, several of these, a grid or its rows, a training step, a link or a file"
 
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """Runs on one clock: their traces, what each is called beside the others, and the link to them if there is one."""
+    """Runs on one clock: their traces, what each is called beside the others, and the link to them if there is one.
+
+    `sources` are the run and the plan of each trace, as far as they are known.
+    """
 
     traces: tuple[Trace, ...]
     titles: tuple[str, ...]
     link: Words = field(default_factory=dict)
+    sources: tuple[Source, ...] = ()
+
+    def answer(self, language: str) -> dict[str, Any]:
+        """Return their answer, as the player shows it."""
+        sources = self.sources or [(None, None)] * len(self.traces)
+        outcomes = [of_trace(trace, *source) for trace, source in zip(self.traces, sources, strict=True)]
+        return answer_of(outcomes, self.titles, language, remedies=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,34 +120,43 @@ def _played(runs: Mapping[Any, Any]) -> Played:
     every = [(name, part) for name, run in runs.items() for part in _with_others(run)]
     if len(every) > MOST + 1:
         raise InputError("notebook.beside", count=len(every), most=MOST + 1)
-    traces = tuple(_trace(run) for _, run in every)
+    played = [_trace(run) for _, run in every]
+    traces = tuple(trace for trace, _ in played)
     names = [name for name, _ in every]
     called = all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
     titles = tuple(names) if called else _titles(traces)
     whole = list(runs.values())
-    return Played(traces, titles, _link(whole if len(whole) == 1 else [run for _, run in every]))
+    return Played(
+        traces,
+        titles,
+        _link(whole if len(whole) == 1 else [run for _, run in every]),
+        tuple(source for _, source in played),
+    )
 
 
 def _with_others(run: Any) -> list[Any]:
     return [replace(run, against=""), *run.others()] if isinstance(run, Plan) else [run]
 
 
-def _trace(run: Any) -> Trace:
-    """A run's trace; one that stalls is shown up to there."""
+def _trace(run: Any) -> tuple[Trace, Source]:
+    """A run's trace and where that comes from; one that stalls is shown up to there."""
+    plan = run if isinstance(run, Plan) else run.plan if isinstance(run, PreparedRun) else None
     try:
         match run:
             case Trace():
-                return run
+                return run, (None, None)
             case Run():
-                return shown(run)
+                return shown(run), (run, None)
             case Plan():
-                return shown(carried_out(run))
+                done = carried_out(run)
+                return shown(done), (done, plan)
             case PreparedRun():
-                return shown(run.run(history=True, written=FULL))
+                done = run.run(history=True, written=FULL)
+                return shown(done), (done, plan)
     except (InputError, StalledError) as error:
         if not isinstance(error.trace, Trace):
             raise
-        return error.trace
+        return error.trace, (None, plan)
     raise InputError("notebook.no_run", kind=type(run).__name__)
 
 
@@ -162,7 +184,7 @@ def _link(runs: Sequence[Any]) -> Words:
         return to_link(replace(first, against=beside([other.kept_beside() for other in others])))
     if len(runs) > 1:
         return {}
-    return to_link(Plan(schedule=_trace(runs[0]).to_json()))
+    return to_link(Plan(schedule=_trace(runs[0])[0].to_json()))
 
 
 def _of_link(text: str) -> tuple[Subject, Words]:

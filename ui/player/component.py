@@ -67,7 +67,7 @@ class Start:
 
     A player that is there already begins again where `number` is another one. With `keep` one that gets other runs
     stays at its instant, not at its share of the way. `is_linked` lets it keep its place in the address, but for the
-    `usual` view.
+    `usual` view. One that `plays` begins by itself, with nothing around its picture.
     """
 
     t: float = 0.0
@@ -77,6 +77,7 @@ class Start:
     place: Mapping[str, str] = field(default_factory=dict)
     usual: str = ""
     is_linked: bool = False
+    plays: bool = False
 
 
 def player_data(runs: list[dict[str, Any]], language: str, start: Start | None = None, **more: Any) -> dict[str, Any]:

@@ -11,24 +11,28 @@ import base64
 import hashlib
 import json
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.answers.sending import least
 from ops.run.part import FULL
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.trace import Trace
 from sim.trace.breakdown import PARTS, Breakdown, breakdown
 from sim.trace.link_load import spells, utilisation
-from sim.trace.metrics import critical_path, least_sent
+from sim.trace.metrics import critical_path
 from ui.layout.algorithm_layout import Shape, shape_of
 from ui.layout.boxes import Stage
 from ui.layout.captions import block_name, closing, goal, opening, step_captions
+from ui.layout.folding import folded
 from ui.layout.lines import SIZES, between
 from ui.layout.lines import columns as line_columns
 from ui.layout.machine_layout import arrange
+from ui.layout.names import box_names, device_names
 from ui.layout.provenance import NAMED, Contents, at_first, followed, unfollowed
 from ui.layout.stall import sentence
 from ui.player.rerun import rerun_columns, small
@@ -51,10 +55,13 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     contents = followed(trace, _ticks(trace, trace.end)) if full and not trace.excerpt else unfollowed(trace)
     places = place_devices(trace)
     names = place_names(trace, places, language)
-    stage, shape = arrange(trace.topology), shape_of(trace.schedule) if full else None
+    hidden, shape = folded(trace), shape_of(trace.schedule, contents.block) if full else None
+    stage = arrange(trace.topology, hidden)
+    whole_stage = arrange(trace.topology) if hidden else None
     header = {
         "meta": _meta(trace, full=full) | {"stalled": sentence(trace, language)},
-        "devices": _devices(trace, stage),
+        "devices": _devices(trace, stage, language) | {"hidden": sorted(hidden)},
+        "unfolded": _placed(whole_stage, language) if whole_stage else None,
         "kinds": {kind: list(size) for kind, size in SIZES.items()},
         "places": {"device": places, "name": names},
         "links": _links(trace),
@@ -66,7 +73,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
             "closing": closing(trace.schedule, language, kept=trace.verdict.verdict == "ok"),
         },
         "block_names": _block_names(trace.schedule) if full else [],
-        "shape": _shape(shape) if shape else None,
+        "shape": _shape(shape, language) if shape else None,
         "faults": list(trace.faults),
         "why": _why(why) if why else None,
     }
@@ -78,9 +85,11 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     if full and why and not trace.excerpt:
         columns["path_on"] = why.spent_on
     columns["load"] = _load(trace)
-    columns |= line_columns("line", between(stage.x, stage.y, *trace.topology.ends, stage.bow, stage.bars))
+    columns |= _lines("line", trace, stage)
+    if whole_stage:
+        columns |= _lines("unfolded_line", trace, whole_stage)
     if shape:
-        columns |= line_columns("shape_line", between(shape.x, shape.y, shape.src, shape.dst, shape.bow))
+        columns |= line_columns("shape_line", shape.lines())
     packed = _join(header, columns)
     return {
         "id": hashlib.sha256(packed).hexdigest()[:16],
@@ -146,11 +155,15 @@ def place_devices(trace: Trace) -> list[int]:
     return [*ranks, *switch_devices(trace.topology, trace.schedule, ranks)]
 
 
+def rank_numbers(trace: Trace) -> Sequence[int]:
+    """The number of every rank, of a run that may show a part of its ranks."""
+    return trace.excerpt.numbers if trace.excerpt else range(trace.schedule.n)
+
+
 def place_names(trace: Trace, places: list[int], language: str) -> list[str]:
     """What a sentence calls every rank and every switch."""
     n = trace.schedule.n
-    numbers = trace.excerpt.numbers if trace.excerpt else range(n)
-    ranks = [say("caption.rank", language, ranks=r) for r in numbers]
+    ranks = [say("caption.rank", language, ranks=r) for r in rank_numbers(trace)]
     if len(places) == n + 1:
         return [*ranks, say("caption.switch", language)]
     return [*ranks, *(say("caption.switches", language, name=trace.topology.devices[d].name) for d in places[n:])]
@@ -187,19 +200,8 @@ def _meta(trace: Trace, *, full: bool) -> dict[str, Any]:
         "share": trace.alone.unit_share if trace.alone else 0.0,
         **({"numbers": list(trace.excerpt.numbers)} if trace.excerpt else {}),
         "union": bool(schedule.promise and schedule.promise.union),
-        "least": _least(trace) if full and not trace.excerpt else 0.0,
+        "least": least(trace) if full and not trace.excerpt else 0.0,
     }
-
-
-def _least(trace: Trace) -> float:
-    """Bytes that the rank which sends most cannot send less than; 0 where blocks differ or nothing is promised."""
-    schedule = trace.schedule
-    share = trace.size * schedule.unit_share
-    blocks = np.diff(schedule.moves)
-    if schedule.promise is None or not share or not np.allclose(trace.bytes, blocks * share, rtol=1e-9):
-        return 0.0
-    weights = np.full(schedule.promise.blocks, share)
-    return least_sent(schedule.promise, weights, in_switch=bool(schedule.switches))
 
 
 def _why(why: Breakdown) -> dict[str, Any]:
@@ -207,23 +209,36 @@ def _why(why: Breakdown) -> dict[str, Any]:
     return {"parts": [[part, why.parts[part]] for part in PARTS], "messages": why.messages, "bytes": why.bytes}
 
 
-def _devices(trace: Trace, stage: Stage) -> dict[str, Any]:
+def _devices(trace: Trace, stage: Stage, language: str) -> dict[str, Any]:
     ranks = [-1] * len(trace.topology.devices)
     for r in range(trace.schedule.n):
         ranks[trace.topology.ranks[r]] = r
     return {
         "name": [d.name for d in trace.topology.devices],
+        "label": device_names(trace.topology, rank_numbers(trace), language),
         "kind": [d.kind for d in trace.topology.devices],
         "numa": [d.numa for d in trace.topology.devices],
         "host": [d.host for d in trace.topology.devices],
         "rank": ranks,
+        **_placed(stage, language),
+    }
+
+
+def _placed(stage: Stage, language: str) -> dict[str, Any]:
+    """Where devices stand, and the boxes around them."""
+    return {
         "x": [round(x, 3) for x in stage.x],
         "y": [round(y, 3) for y in stage.y],
-        "boxes": [list(box) for box in stage.boxes],
+        "boxes": [list(box) for box in box_names(stage.boxes, language)],
         "wide": {str(device): round(wide, 3) for device, wide in stage.bars.items()},
         "width": stage.width,
         "height": stage.height,
     }
+
+
+def _lines(name: str, trace: Trace, stage: Stage) -> dict[str, Array]:
+    """The points of all links."""
+    return line_columns(name, between(stage.x, stage.y, *trace.topology.ends, stage.bow, stage.bars))
 
 
 def _links(trace: Trace) -> dict[str, Any]:
@@ -239,10 +254,10 @@ def _links(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _shape(shape: Shape) -> dict[str, Any]:
-    """The algorithm's own shape: places, and the pairs of them that talk."""
+def _shape(shape: Shape, language: str) -> dict[str, Any]:
+    """The algorithm's own shape: spots, who stands there, and the pairs of them that talk."""
     rounded = {"x": [round(x, 3) for x in shape.x], "y": [round(y, 3) for y in shape.y]}
-    return {**shape._asdict(), **rounded, "boxes": [list(box) for box in shape.boxes]}
+    return {**shape._asdict(), **rounded, "boxes": [list(box) for box in box_names(shape.boxes, language)]}
 
 
 def _steps(trace: Trace) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from collections.abc import MutableMapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import streamlit
 
 from ui.frame.front import STYLE
+from ui.plan.beginning import is_first_visit
 from ui.player.component import player_file
 from ui.server import first
 from ui.server.guard import Application, Receive, Scope, Send
@@ -72,8 +74,9 @@ def _is_page(start: MutableMapping[str, Any]) -> bool:
 
 
 async def _send_page(start: MutableMapping[str, Any], text: bytes, query: bytes, send: Send) -> None:
-    is_early = first.is_early(query.decode("latin-1"))
-    more = f"<style>{STYLE}</style>{first.shell() if is_early else ''}"
+    words = query.decode("latin-1")
+    is_early = first.is_early(words)
+    more = f"<style>{STYLE}</style>{first.shell(is_first_visit(dict(parse_qsl(words)))) if is_early else ''}"
     text = text.replace(END, more.encode() + END, 1)
     links = filter(None, [announced(), first.announced(query) if is_early else b""])
     kept = [(name, value) for name, value in start["headers"] if name.lower() not in CHANGED]

@@ -15,11 +15,13 @@ from starlette.responses import Response
 
 from ops.plan.link import from_link
 from ui.address import PLAN
+from ui.controls import answer as answer_line
 from ui.controls import fork
 from ui.navigation import first
-from ui.plan.beginning import beginning_of, explaining
+from ui.plan.beginning import beginning_of, explaining, is_first_visit
 from ui.player.component import Start, player_data, player_file
 from ui.server.future import NOTHING, answer, in_turn, runs_of, written
+from ui.simulate.story import WORD
 from ui.text import named_by, speaking
 
 WHERE = "ahead/first"
@@ -33,23 +35,28 @@ FONT = re.compile(r"[^\"']*/SourceSansVF-Upright[^\"']*\.woff2")
 SHELL = """<style>
 @font-face { font-family: "Source Sans"; font-weight: 200 900; src: url("%s") format("woff2"); }
 #ringside-first {
-  position: fixed; z-index: 1; top: 100.8px; bottom: 0; overflow: hidden; visibility: hidden; color-scheme: light dark;
-  left: max(1.5rem, 50vw - 856px); right: max(1.5rem, 50vw - 856px); font: 1rem/1.6 var(--st-font);
+  --beside: max(32px, 50vw - 848px);
+  position: fixed; z-index: 1; top: 104px; bottom: 0; overflow: hidden; visibility: hidden; color-scheme: light dark;
+  left: var(--beside); right: var(--beside); font: 1rem/1.6 var(--st-font);
   color: var(--st-text-color); background: var(--st-background-color);
-  --st-font: "Source Sans", sans-serif; --st-primary-color: #0072B2; --st-text-color: #2F2D2B;
-  --st-background-color: #FFFFFF; --st-secondary-background-color: #F8F8F7;
+  --st-font: "Source Sans", sans-serif; --st-primary-color: #17191E; --st-text-color: #17191E;
+  --st-background-color: #FBFBF9; --st-secondary-background-color: #F2F2EF;
 }
+#ringside-first.beside-words { left: calc(var(--beside) + 488px); }
 #ringside-first.drawn { visibility: visible; }
 body:has(> .drawn#ringside-first) [data-testid="stAppSkeleton"] { visibility: hidden; }
-@media (max-width: 1040px) { #ringside-first { top: 150px; } }
-@media (max-width: 640px) { #ringside-first { top: 193.5px; left: 0.9rem; right: 0.9rem; } }
+@media (max-width: 1099px) { #ringside-first.beside-words { left: var(--beside); top: 177px; } }
+@media (max-width: 768px) {
+  #ringside-first { --beside: 16px; top: 156.8px; }
+  #ringside-first.beside-words { top: 304.4px; }
+}
 @media (prefers-color-scheme: dark) {
   #ringside-first {
-    --st-primary-color: #3A9BD9; --st-text-color: #EDEBE8;
-    --st-background-color: #171614; --st-secondary-background-color: #2D2B27;
+    --st-primary-color: #F1F2F3; --st-text-color: #F1F2F3;
+    --st-background-color: #131519; --st-secondary-background-color: #22262D;
   }
 }
-</style><div id="ringside-first" data-from="%s"></div><script async type="module" src="%s"></script>"""
+</style><div id="ringside-first" class="%s" data-from="%s"></div><script async type="module" src="%s"></script>"""
 """Where the picture stands until the page has it, in the same place and in the same colours."""
 
 
@@ -57,15 +64,16 @@ def is_early(query: str) -> bool:
     """Whether an address names a page whose picture may come before it."""
     words = dict(parse_qsl(query, keep_blank_values=True))
     is_framed = words.get("embed", "false").lower() != "false"
-    return words.get("page", first()) == first() and not is_framed and not words.get("capture") and PLAN not in words
+    is_plan = words.get("page", first()) == first() and not {PLAN, WORD} & words.keys()
+    return is_plan and not is_framed and not words.get("capture")
 
 
 @cache
-def shell() -> str:
-    """What stands in a page for it."""
+def shell(is_first: bool = False) -> str:
+    """What stands in a page for it; the one of a first visit stands beside words."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     font = FONT.search(page)
-    return SHELL % (font[0] if font else "", WHERE, player_file().name)
+    return SHELL % (font[0] if font else "", "beside-words" if is_first else "", WHERE, player_file().name)
 
 
 def announced(query: bytes) -> bytes:
@@ -100,5 +108,7 @@ def picture(query: str, language: str, whose: str) -> bytes:
         if not runs:
             return NOTHING
         usual = explaining(plan, (picture.shaped for _, picture, _ in runs))
-        start = Start(begun.t, begun.view or usual, number=1, place=begun.place, usual=usual)
-        return written(player_data(fork.packed(runs), language, start))
+        start = Start(
+            begun.t, begun.view or usual, number=1, place=begun.place, usual=usual, plays=is_first_visit(words)
+        )
+        return written(player_data(fork.packed(runs), language, start, answer=answer_line.of(runs)))

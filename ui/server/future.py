@@ -17,6 +17,7 @@ from ops.plan import Plan
 from ops.plan.link import from_link
 from ops.plan.notation import entries
 from sim.errors import InputError, StalledError
+from ui.controls import answer as answer_line
 from ui.controls import compare, fork
 from ui.server.guard import is_same
 from ui.text import languages, speaking
@@ -28,11 +29,15 @@ LONGEST = 1 << 16
 """Bytes of what is asked."""
 LARGEST = 8 << 20
 """Bytes of what is answered: packing more would keep the server's one process from everybody else."""
+REMEDY = "remedy"
+"""What is asked of a plan that is slower than the one beside it: what would win the time back."""
 NOTHING = b"null"
 """What is answered where the page tells more."""
 SECONDS = 1.0
 """How long a future may take here; the page shows how far it is."""
-AT_ONCE = ThreadPoolExecutor(2, "future")
+PATIENCE = 30.0
+"""How long the search for what wins a loss back may take."""
+AT_ONCE, AFTERWARDS = ThreadPoolExecutor(2, "future"), ThreadPoolExecutor(1, "remedy")
 """Who waits for runs here: whoever asks for a thousand keeps no thread from what else the server does."""
 MOST = 8
 """Questions that wait for that; who comes then asks the page."""
@@ -52,19 +57,23 @@ async def future(request: Asked) -> Response:
             return Response(status_code=TOO_LONG)
     whose = request.client.host if request.client else ""
     try:
-        question = _read(bytes(text))
+        named, specs, language = _read(bytes(text))
     except (ValueError, RecursionError):  # the latter for what is nested deeply
         return Response(status_code=NO_QUESTION)
-    return await in_turn(request, _packed, *question, whose)
+    if specs == REMEDY:
+        return await in_turn(request, _remedied, named, language, whose, waits=AFTERWARDS)
+    return await in_turn(request, _packed, named, specs, language, whose)
 
 
-async def in_turn(request: Asked, answered: Callable[..., bytes], *words: Any) -> Response:
+async def in_turn(
+    request: Asked, answered: Callable[..., bytes], *words: Any, waits: ThreadPoolExecutor = AT_ONCE
+) -> Response:
     """What is answered to these words, by one of few threads; null where the page has more to say, or many ask."""
     if len(_QUESTIONS) >= MOST:
         return answer(NOTHING)
     _QUESTIONS.add(request)
     try:
-        return answer(await asyncio.get_running_loop().run_in_executor(AT_ONCE, answered, *words))
+        return answer(await asyncio.get_running_loop().run_in_executor(waits, answered, *words))
     except (InputError, StalledError, TimeoutError):
         return answer(NOTHING)
     finally:
@@ -105,7 +114,20 @@ def _packed(named: Mapping[str, str], specs: str, language: str, whose: str) -> 
     with speaking(language):
         plan = [from_link(named), *fork.plans(from_link(named), specs)][-1]
         runs = runs_of(plan, language, f"future {whose}", LARGEST)
-        return written(fork.packed(runs)) if runs else NOTHING
+        return written({"runs": fork.packed(runs), "answer": answer_line.of(runs)}) if runs else NOTHING
+
+
+def _remedied(named: Mapping[str, str], language: str, whose: str) -> bytes:
+    """What a plan's change did to the run beside it, and what would win a loss back, as JSON."""
+    plan = from_link(named)
+    if len(plan.others()) != 1:
+        return NOTHING
+    pool, call = the_pool(), Call(tasks.answered, (plan.others()[0], replace(plan, against=""), language))
+    job = pool.ask(f"remedy {whose}", call)
+    try:
+        return written(job.result(PATIENCE).read())
+    finally:
+        pool.leave(job)
 
 
 def _read(text: bytes) -> tuple[Mapping[str, str], str, str]:
@@ -113,7 +135,7 @@ def _read(text: bytes) -> tuple[Mapping[str, str], str, str]:
     match json.loads(text):
         case {"plan": dict(named), "asked": str(specs), "language": str(language)} if (
             language in languages()
-            and (entries(specs) or not specs)
+            and (specs == REMEDY or entries(specs) or not specs)
             and all(isinstance(word, str) for word in named.values())
         ):
             return named, specs, language

@@ -13,9 +13,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ui.server.door import TAB, Tab
+from ui.share.embed import origins
 
-HOSTS, EMBED_FROM = "RINGSIDE_HOSTS", "RINGSIDE_EMBED_FROM"
-"""Environment variables: names this server answers to, and origins whose pages may frame it; spaces between."""
+HOSTS = "RINGSIDE_HOSTS"
+"""Environment variable: names this server answers to, spaces between."""
 MOST_VISITORS = 1000
 """Tabs that are connected at once."""
 AFTERWARDS = "Unexpected ASGI message"
@@ -46,7 +47,7 @@ class Guard:
     def __init__(self, app: Application) -> None:
         self._app = app
         self._hosts = {name.lower() for name in os.environ.get(HOSTS, "").split()}
-        self._frames = [origin for origin in os.environ.get(EMBED_FROM, "").split() if is_origin(origin)]
+        self._frames = origins()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Called by the server for every request and every socket."""
@@ -155,11 +156,6 @@ def _is_address(name: str) -> bool:
 def is_same(origin: str | None, host: str) -> bool:
     """Whether it is asked by a page of this server, or by a program, which names no page."""
     return origin is None or urlsplit(origin).netloc.lower() == host.lower()
-
-
-def is_origin(origin: str) -> bool:
-    """Whether it is an origin that a header can name, and nothing else."""
-    return origin == "*" or re.fullmatch(r"https?://[A-Za-z0-9.*\-]+(:(\d+|\*))?", origin) is not None
 
 
 async def _refuse(scope: Scope, send: Send) -> None:

@@ -25,7 +25,7 @@ def _renewed(after: SimulateState) -> None:
 
 
 def undo() -> None:
-    """Draw a button that leads back, and one that leads on again where somebody has gone back."""
+    """Draw a button that leads back where somebody has come from, and on again where they have gone back."""
     now = state(SimulateState)
 
     @callback
@@ -36,7 +36,7 @@ def undo() -> None:
     def redone() -> None:
         _renewed(state(SimulateState).redone())
 
-    can_undo = now.is_broken or bool(now.past)
-    st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, disabled=not can_undo, key="undo")
+    if now.is_broken or now.past:
+        st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, key="undo")
     if now.future:
         st.button(tell("page.redo"), icon=":material/redo:", on_click=redone, key="redo")

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ops.plan import Plan
 from ui.plan.beginning import FROM_THE_START, Beginning
@@ -17,14 +16,17 @@ MOST = 50
 class SimulateState(PageState):
     """What is simulated, how it came to that, and where the player stands.
 
-    `good` is the last plan that ran; a form that `is_broken` says something else. `past` and `future` are plans to
-    undo and redo. `problem` was wrong with a link in whose place the plan `instead` is shown. The player begins at
-    `start`, again whenever `number` is another one, and was left at `stood` (s, view). `forked` are the faults that a
-    hand asked for, `film` what a film is made of, and sliders in `rested` have just come to rest.
+    `good` is the last plan that ran; a form that `is_broken` says something else. `past` and `future` are plans to undo
+    and redo. `is_first` says that nothing was chosen yet, not even by a link, and `asks_machine` that a machine of
+    one's own is asked for next. `problem` was wrong with a link in whose place the plan `instead` is shown. The player
+    begins at `start`, again whenever `number` is another one, and was left at `stood` (s, view). `forked` are the
+    faults that a hand asked for, and sliders in `rested` have just come to rest.
     """
 
     plan: Plan = field(default_factory=Plan)
     has_plan: bool = False
+    is_first: bool = False
+    asks_machine: bool = False
     good: Plan | None = None
     is_broken: bool = False
     is_unopened: bool = False
@@ -42,13 +44,13 @@ class SimulateState(PageState):
     drawings: int = 0
     is_brief: bool = False
     rested: frozenset[str] = frozenset()
-    film: Any = None
     question: str = ""
     story: StoryState = field(default_factory=StoryState)
 
     def moved_on(self, plan: Plan) -> "SimulateState":
         """Show another plan; the one before can be undone to."""
-        after = replace(self, plan=plan, has_plan=True, is_read=True)
+        is_first = self.is_first and plan == self.plan
+        after = replace(self, plan=plan, has_plan=True, is_read=True, is_first=is_first)
         if not self.has_plan or plan == self.plan:
             return after
         return replace(after, past=(*self.past, self.plan)[-MOST:], future=())
@@ -58,10 +60,10 @@ class SimulateState(PageState):
         number = self.number + bool(start.view)
         return replace(self.moved_on(plan), start=start, stood=None, number=number)
 
-    def arrived(self, plan: Plan, start: Beginning, problem: str) -> "SimulateState":
+    def arrived(self, plan: Plan, start: Beginning, problem: str, *, is_first: bool = False) -> "SimulateState":
         """Show what an address names, or a stand-in and what is wrong with the address."""
         after = replace(self.moved_on(plan), start=start, number=self.number + 1)
-        return replace(after, problem=problem, instead=plan)
+        return replace(after, problem=problem, instead=plan, is_first=is_first)
 
     def drawn_again(self, *, has_come: bool) -> "SimulateState":
         """Forget a problem once another plan is shown; after another page begin where the player was left."""

@@ -1,4 +1,4 @@
-"""The story in a visit: offered on the stage as long as nothing else was chosen, told when asked for, remembered."""
+"""The story in a visit: told when it is asked for, and what it leads to."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,49 +6,39 @@ from typing import Any
 import streamlit as st
 
 from ops.plan import Plan
-from ui.plan.beginning import Beginning
-from ui.player.local_storage import remembered
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import change, state
-from ui.story import CHAPTERS, VIEW
-from ui.text import catalogue, spoken
+from ui.text import spoken
 from ui.workers import tasks
 from ui.workers.asking import ask
 
-NAME, SEEN = "story", "seen"
+WORD = "story"
+"""The word of an address that opens the story."""
 
 
 def shown(plan: Plan) -> dict[str, Any] | None:
-    """What the player is given of the story: nothing, that there is one, or all of it."""
-    now = state(SimulateState).story
-    if st.context.is_embedded or plan != Plan():
+    """What the player is given of the story: nothing, or while it is told all of it, with its number."""
+    number = state(SimulateState).story.number
+    if st.context.is_embedded or plan != Plan() or not number:
         return None
-    offer = {name: text for name, text in catalogue(spoken()).items() if name.startswith("story.offer")}
-    data = {"text": offer, "seen": now.is_known}
-    if not now.number:
-        return data
-    return data | {"number": now.number, "told": ask(tasks.story, spoken())}
+    return {"number": number, "told": ask(tasks.story, spoken())}
 
 
 def hear(word: object) -> None:
-    """Take what the player says of the story."""
+    """Take what the player says of the story; one that was put away is no longer what the address names."""
     change(SimulateState, story=state(SimulateState).story.heard(word))
+    if not state(SimulateState).story.number and WORD in st.query_params:
+        del st.query_params[WORD]
 
 
-def ended() -> bool:
-    """Return whether the story has just ended; its last run is then shown."""
+def has_led_on() -> bool:
+    """Return whether the story has just led to the wish for a machine of one's own, which is then asked for."""
     now = state(SimulateState)
-    if not now.story.has_ended:
+    if not now.story.has_led_on:
         return False
-    change(SimulateState, story=replace(now.story, has_ended=False))
-    restore(CHAPTERS[-1].plan, Beginning(view=VIEW))
+    restore(Plan())
+    now = state(SimulateState)
+    story = replace(now.story, has_led_on=False)
+    change(SimulateState, story=story, is_first=True, asks_machine=True)
     return True
-
-
-def remember() -> None:
-    """Keep in the browser that the story is known, and learn it from there."""
-    now = state(SimulateState).story
-    is_known = bool(remembered(NAME, {SEEN} if now.is_known else set(), {SEEN}))
-    if is_known != now.is_known:
-        change(SimulateState, story=replace(now, is_known=is_known))

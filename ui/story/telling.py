@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ops.plan import Plan
 from ops.run import Run
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
@@ -34,15 +35,33 @@ def story(language: str, chapters: Sequence[Chapter] = CHAPTERS) -> dict[str, An
         title = say(f"story.{chapter.name}", language)
         entries.append({"name": chapter.name, "title": title, "run": k, "stretches": stretches} | shown)
     words = {name: text for name, text in catalogue(language).items() if name.startswith("story.say.")}
-    return {"runs": runs, "chapters": entries, "text": words}
+    return {"runs": runs, "chapters": entries, "text": words, "guesses": _guesses(chapters, outcomes)}
+
+
+def _guesses(chapters: Sequence[Chapter], outcomes: Mapping[Plan, Run]) -> dict[str, Any]:
+    """How many times faster the run that answers is than the one that asks, among wrong guesses."""
+    asking, answering = (
+        next((outcomes[c.plan] for c in chapters if any(getattr(s, part) for s in c.stretches)), None)
+        for part in ("asks", "answers")
+    )
+    if asking is None or answering is None:
+        return {}
+    times = asking.time / answering.time
+    return {"right": f"{times:.2g}", "all": [f"{times * part:.2g}" for part in (0.5, 1, 2)]}
 
 
 def _stretches(chapter: Chapter, outcome: Run) -> list[dict[str, float]]:
-    """When each stretch begins and ends, s from the run's beginning, and how many steps it has."""
+    """When each stretch begins and ends, s from the run's beginning, and its seconds on screen."""
     began = outcome.trace.began
     return [
-        {"from": after(outcome, begin) - began, "to": after(outcome, end) - began, "steps": end - begin}
-        for begin, end in chapter.stretches
+        {
+            "from": after(outcome, stretch.begin) - began,
+            "to": after(outcome, stretch.end) - began,
+            "seconds": stretch.seconds,
+            "asks": stretch.asks,
+            "answers": stretch.answers,
+        }
+        for stretch in chapter.stretches
     ]
 
 

@@ -39,6 +39,7 @@ class PackedScene:
     time: float
     view: str
     picture: str
+    answer: dict[str, Any]
 
 
 def unseen(done: int, of: int) -> None:
@@ -54,7 +55,7 @@ def packed(plan: Plan, view: str, language: str) -> PackedScene:
     name = f"{traces[0].schedule.name} · {traces[0].topology.name}"
     runs = tuple(pack(trace, language) for trace in traces)
     time = max(trace.time for trace in traces)
-    return PackedScene(runs, played.titles, name, time, view, of_run(traces[0], view, name))
+    return PackedScene(runs, played.titles, name, time, view, of_run(traces[0], view, name), played.answer(language))
 
 
 def check(entry: TalkScene, time: float) -> None:
@@ -105,6 +106,7 @@ def _shown(entry: TalkScene, scene: PackedScene) -> dict[str, Any]:
         "runs": [{"id": run["id"], "title": name} for run, name in zip(scene.runs, scene.titles, strict=True)],
         "start": {"t": instant_in(entry.place) or 0.0, "view": scene.view, "place": dict(entry.place)},
         "picture": scene.picture,
+        "answer": scene.answer,
     }
 
 

@@ -82,16 +82,6 @@ def _answer_to(call: Call, made: Callable[[], DeltaGenerator]) -> Any:
         pool.leave(job)
 
 
-def ask_apart(whose: str, function: Callable[..., Value], *args: Any) -> Value:
-    """As `ask`, outside of a page's run: nothing is drawn, and nobody else asks the same."""
-    pool = the_pool()
-    job = pool.ask(whose, Call(function, args), shared=False)
-    try:
-        return job.result().read()  # type: ignore[no-any-return]
-    finally:
-        pool.leave(job)
-
-
 @callback
 def _again() -> None:
     change(VisitState, stopped=None)

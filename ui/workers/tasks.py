@@ -5,7 +5,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ops.answers import Answered, Fastest, answer, fastest, outcome_of
+from ops.answers import Fastest, fastest, outcome_of
+from ops.answers.training import remedy_step
 from ops.diagnosis import Diagnosis, diagnose
 from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
@@ -28,6 +29,7 @@ from ui.lessons import LESSONS
 from ui.plan import picture
 from ui.plan.picture import Picture
 from ui.plan.subject import Played, read
+from ui.player.answer import answer_of
 from ui.story import telling
 from ui.talk import lessons, pages
 from ui.talk.pages import PackedScene
@@ -96,9 +98,9 @@ def diagnosis(machine: Plan) -> Diagnosis:
     return diagnose(machine)
 
 
-def answered(before: Plan, after: Plan) -> Answered:
+def answered(before: Plan, after: Plan, language: str) -> dict[str, Any]:
     """What a change did to a run, and what would win a loss back. Raises InputError."""
-    return answer(outcome_of(before), outcome_of(after))
+    return answer_of([outcome_of(after), outcome_of(before)], ("", ""), language, remedies=True)
 
 
 def winner(plan: Plan) -> tuple[Fastest | None, float]:
@@ -117,11 +119,11 @@ def export(plan: Plan, ending: str, shot: Shot) -> bytes:
     return picture.export(plan, ending, shot)
 
 
-def page_alone(plan: Plan, view: str, language: str) -> bytes:
+def page_alone(plan: Plan, shot: Shot) -> bytes:
     """The plan's run and those beside it as one page that plays without a network. Raises InputError."""
     runs = read(plan)[0]
     assert isinstance(runs, Played), "a plan is a run"
-    return played(runs.traces, Shot(view, language=language), runs.titles)
+    return played(runs.traces, shot, runs.titles, runs.answer(shot.language))
 
 
 def small_picture(plan: Plan, view: str) -> str:
@@ -156,6 +158,11 @@ def step(plan: WorkloadPlan) -> TrainingStep:
     whole = plan.run()
     beside = {name: _unrouted(other) for name, other in whole.beside.items()}
     return replace(_unrouted(whole), beside=beside)
+
+
+def step_remedy(plan: WorkloadPlan) -> Message | None:
+    """What would win a step's exposed communication back. Raises InputError and StalledError."""
+    return remedy_step(plan, plan.run())
 
 
 def _unrouted(step: TrainingStep) -> TrainingStep:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ops.collectives import blank_promise, block_per_rank, collective, others_share
+from sim.registry import titled
 from sim.schedule import Promise, every_rank
 
 
@@ -12,6 +13,7 @@ from sim.schedule import Promise, every_rank
     v=True,
     use="Shards of parameters before they are needed (ZeRO, FSDP); a global batch of features for a contrastive loss.",
 )
+@titled("all-gather")
 def allgather(n: int, pieces: int, root: int) -> Promise:
     """Every rank ends with every rank's block."""
     p = blank_promise("allgather", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))

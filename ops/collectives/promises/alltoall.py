@@ -3,6 +3,7 @@
 import numpy as np
 
 from ops.collectives import blank_promise, block_per_rank, collective, others_share
+from sim.registry import titled
 from sim.schedule import Promise, every_rank
 
 
@@ -13,6 +14,7 @@ from sim.schedule import Promise, every_rank
     v=True,
     use="Tokens to their experts and back (MoE); heads and sequences of attention.",
 )
+@titled("all-to-all")
 def alltoall(n: int, pieces: int, root: int) -> Promise:
     """Rank r sends its block d to rank d and ends with one block from every rank.
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ops.collectives import blank_promise, block_per_rank, collective, others_share
+from sim.registry import titled
 from sim.schedule import Promise, every_rank
 
 
@@ -13,6 +14,7 @@ from sim.schedule import Promise, every_rank
     v=True,
     use="Every rank's shard of the gradients' sum (ZeRO, FSDP).",
 )
+@titled("reduce-scatter")
 def reduce_scatter(n: int, pieces: int, root: int) -> Promise:
     """Rank r ends with block r of the sum of all ranks' buffers."""
     p = blank_promise("reduce_scatter", n, n * pieces, n * pieces, range(n * pieces), range(n * pieces))

@@ -3,10 +3,12 @@
 import numpy as np
 
 from ops.collectives import blank_promise, collective
+from sim.registry import titled
 from sim.schedule import Promise, every_rank
 
 
 @collective(use="Activations and their gradients between the stages of a pipeline.")
+@titled("send and receive")
 def sendrecv(n: int, pieces: int, root: int) -> Promise:
     """Rank r sends its buffer to rank r + 1 and receives that of rank r - 1.
 

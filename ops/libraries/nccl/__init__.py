@@ -7,12 +7,14 @@ from ops.libraries import CollectiveCall, Decision, library
 from ops.libraries.nccl.choice import POINT_TO_POINT, RUNS, choose, decision_of
 from ops.libraries.nccl.constants import ABLE
 from ops.libraries.nccl.variables import FREE, Variables
+from sim.registry import titled
 
 ELEMENT = 4
 """Bytes of the one element that PyTorch sums as a barrier (ProcessGroupNCCL.cpp)."""
 
 
 @library
+@titled("NCCL")
 def nccl(call: CollectiveCall) -> Decision:
     """The tuner of NCCL on the rings its search lays; grouped sends and receives for what it has no collective for.
 

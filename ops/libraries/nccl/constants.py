@@ -109,6 +109,12 @@ THRESHOLD: dict[Protocol, int] = {"LL": 8, "LL128": 8, "Simple": 64}
 
 RCCL_LL = 64 << 10
 """Bytes a rank from which on RCCL does without LL: on eight MI300X allgather and allreduce of 512 KiB start later."""
+LAUNCH = 4.2e-6
+"""Seconds in which a thread launches NCCL's kernel on one GPU; those of several GPUs come one after the other.
+
+A ring of 2 to 8 A100 in one process sums 8 bytes in 10, 13.8, 16.9, 20.8, 25.2, 29.5 and 33.7 µs: 4.2 for each GPU from
+four on (NVIDIA/nccl-tests issue 123).
+"""
 LINE = 8
 """Bytes of data that a thread sends at once with LL, beside as many of flags."""
 PAYLOAD: dict[Protocol, float] = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}

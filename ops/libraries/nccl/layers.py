@@ -16,6 +16,7 @@ import numpy as np
 from ops.libraries.nccl.own.numbers import of_machine
 from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.topology_search import generation_of, is_amd
+from sim.machines.through_memory import COPIES
 from sim.topology import Topology
 from sim.units import GBps, MiB
 
@@ -156,6 +157,8 @@ def layers_of(topology: Topology) -> tuple[CostLayer, ...]:
 
 
 def _gpus_of(topology: Topology) -> CostLayer | None:
+    if COPIES in topology.assumed:  # nobody measured it without peers' memory
+        return None
     name, generations = machine_word(topology), layers()["generations"]
     by_name = next((layer for layer in generations.values() if name in layer.machines), None)
     if by_name or not topology.format:
@@ -163,7 +166,7 @@ def _gpus_of(topology: Topology) -> CostLayer | None:
     if topology.generation:
         first = topology.devices[topology.ranks[0]].name
         wires = sum(x.lanes for x in topology.links if x.kind == "NVL" and x.src == first)
-        return generations.get(topology.generation.rstrip("3")) if wires > BRIDGED else None
+        return generations.get(topology.generation.rstrip("34")) if wires > BRIDGED else None
     lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
     fitted = next((LANES_OF[rate] for rate in sorted(lanes & LANES_OF.keys())), ("", False))
     agrees = fitted[0] and fitted[1] == is_amd(topology) and fitted[0] in ("CDNA", generation_of(topology))

@@ -14,7 +14,9 @@ from typing import Annotated, Any
 from ops.libraries.nccl.constants import ALGORITHMS, PROTOCOLS
 from ops.libraries.nccl.releases import NEWEST, RELEASES, release_of
 from sim.errors import InputError
+from sim.machines.through_memory import through_memory, without_gpudirect
 from sim.parameters import Bounds, Choice, bind
+from sim.topology import Topology
 from sim.units import KiB, MiB, Size
 
 LEVELS = ("LOC", "NVL", "PIX", "PXB", "PHB", "SYS")
@@ -23,8 +25,6 @@ _BY_NUMBER = ("LOC", "PIX", "PXB", "PHB", "SYS", "SYS")
 """Levels as releases before 2.4 numbered them: levelsOldToNew."""
 MOST_CHANNELS, MOST_THREADS, WARP, MOST_SOCKETS = 64, 640, 32, 64
 """MAXCHANNELS, NCCL_MAX_NTHREADS, threads of a warp, and MAX_SOCKETS, sockets of a connection."""
-GDR_LEVEL = "PXB"
-"""How far a NIC may be from a GPU that it reads and writes: by default NCCL stops before the CPU."""
 _PXN_SINCE = "2.12"
 _NAMES = {
     "ALGO": "algorithm",
@@ -116,11 +116,6 @@ class Variables:
         """How far apart two GPUs may be that write to each other's memory; empty where nobody said."""
         return "LOC" if self.p2p_disable else self.p2p_level
 
-    @property
-    def gdr_level(self) -> str:
-        """How far a NIC may be from a GPU whose memory it reads and writes."""
-        return self.net_gdr_level or GDR_LEVEL
-
     def algorithms(self, collective: str) -> tuple[str, ...]:
         """The algorithms that are left for a collective."""
         return _left(self.algorithm, collective, ALGORITHMS)
@@ -153,6 +148,20 @@ class Variables:
 
 FREE = Variables()
 """Nothing set: NCCL chooses."""
+
+
+def machine_with(topology: Topology, variables: Variables) -> Topology:
+    """The machine as NCCL uses it with these variables: which messages go through host memory.
+
+    Raises InputError where that leaves GPUs of a host no way to each other.
+    """
+    if variables.shm_disable and variables.peers not in ("", "SYS"):
+        raise InputError("nccl.no_path")
+    if variables.peers not in ("", "SYS"):
+        topology = through_memory(topology, level=variables.peers)
+    if variables.net_gdr_level:
+        topology = without_gpudirect(topology, level=variables.net_gdr_level)
+    return topology
 
 
 def as_nccl_writes(word: str) -> str:

@@ -118,7 +118,7 @@ def bands_beside(
         known = hosts.get(layers[-1].name, 0) if len(layers) > 1 else 0
         if MOST_RANKS < placed.ranks <= MOST_DISTANT and many > known > 0:
             distant.append((many, known, compare_table(topology, thinned(placed))[0]))
-    strays = next((entry["strays"] for name, entry in kept["networks"].items() if name == "IB"), {})
+    strays: dict[str, float] = next((entry["strays"] for name, entry in kept["networks"].items() if name == "IB"), {})
     return {"own": own_bands(own), "hosts": hosts, "a_doubling": a_doubling(distant, strays)}
 
 

@@ -26,7 +26,7 @@ PCI_LANE = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
 """100 Mbit/s per lane by GT/s; times lanes over 80 is GB/s. Unknown speeds count as 8 GT/s."""
 NVLINK_BY_SM = ((60, 18.0), (70, 20.0), (80, 20.0), (86, 12.0), (89, 12.0), (90, 20.6), (100, 40.1))
 """GB/s of one NVLink from this compute capability on."""
-XGMI: dict[Generation, float] = {"CDNA": 24.0, "CDNA2": 36.0, "CDNA3": 48.0}
+XGMI: dict[Generation, float] = {"CDNA": 24.0, "CDNA2": 36.0, "CDNA3": 48.0, "CDNA4": 48.0}
 """GB/s of one xGMI link, RCCL `src/graph/topo.h`."""
 LOC = 5000 * GBps
 """Between PCI switches that are one chip: LOC_BW."""
@@ -335,7 +335,9 @@ def _per_link(parts: _SystemParts, gpu: Element, tag: str) -> float:
 def _of_gcn(gpu: Element) -> Generation:
     """The generation of an architecture as RCCL writes it: gfx942, 942, or 910 for gfx90a."""
     code = gpu.attributes.get("gcn", "").lower().removeprefix("gfx")
-    return "CDNA3" if code.startswith(("94", "95")) else "CDNA2" if code in ("90a", "910") else "CDNA"
+    if code.startswith("95"):
+        return "CDNA4"
+    return "CDNA3" if code.startswith("94") else "CDNA2" if code in ("90a", "910") else "CDNA"
 
 
 def _generation(parts: _SystemParts) -> Generation:

@@ -69,6 +69,20 @@ _NAME = re.compile(
 )
 
 
+_GEFORCE = re.compile(r"GeForce|(?<![A-Za-z0-9])RTX[ -]?[345]0[5-9]0(?![A-Za-z0-9])", re.IGNORECASE)
+_PEERS = re.compile(r"P2P=Enabled|topo -p2p|NCCL_P2P_LEVEL|via P2P")
+"""What stands in a text whose GPUs reach each other's memory, or are made to."""
+
+
+def has_no_peers(text: str) -> bool:
+    """Whether a text names GeForce cards, whose driver has no P2P, and shows none.
+
+    >>> has_no_peers("NVIDIA GeForce RTX 4090"), has_no_peers("RTX 4090, P2P=Enabled"), has_no_peers("RTX 4000 Ada")
+    (True, False, False)
+    """
+    return _GEFORCE.search(text) is not None and _PEERS.search(text) is None
+
+
 class Named(NamedTuple):
     """A name in a text, and its generation."""
 

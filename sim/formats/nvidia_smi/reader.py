@@ -8,16 +8,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.errors import InputError, Message
 from sim.formats import reader
-from sim.formats.nvidia_smi.generation import generation, named, newer
+from sim.formats.nvidia_smi.generation import generation, has_no_peers, named, newer
 from sim.formats.nvidia_smi.placement import UNKNOWN, Placement, place
 from sim.formats.nvidia_smi.table import P2P_WORDS, Matrix, PastedTable, check, has_rows, is_gpu, tables
+from sim.machines.through_memory import through_memory, without_gpudirect
 from sim.parameters import Bounds, spread
 from sim.topology import Topology
 from sim.topology.host import RATES, Leaf, Rates, build_host, rate_options
@@ -76,8 +77,13 @@ def read(
     hosts: Annotated[int, Bounds(1, 1024)] = 1,
     overhead: Time = 0.0,
     gamma: Time = 0.0,
+    p2p: Literal["", "yes", "no"] = "",
+    gdr: bool = True,
 ) -> Topology:
     """The machine behind a matrix; `hosts` of them joined by their NICs.
+
+    Without `p2p` GPUs reach each other's memory over NVLinks alone, and without `gdr` NICs reach into none. GeForce
+    cards have no P2P unless the text shows it: their driver has none.
 
     Bandwidths and latencies are those of `sim.topology.host.Rates`; what is not given follows from the generation of
     the GPUs, which is that of `gpu`, of the GPU the text names, or of those that have as many NVLinks, and is listed in
@@ -109,7 +115,12 @@ def read(
     unknown = [key for key in _rates_used(nvlinks, placement, leaves, hosts) if key not in measured]
     notes += _rate_notes(unknown, rates, set_rates, suggestions)
     host = replace(host, pairs=pairs, assumed=tuple(notes), overhead=overhead, gamma=gamma)
-    return join_by_rails(host, hosts, rates.nic, rates.nic_latency)
+    whole = join_by_rails(host, hosts, rates.nic, rates.nic_latency)
+    if p2p == "no" or (not p2p and has_no_peers(f"{gpu} {text}")):
+        copied = through_memory(whole, "NVL")
+        assumed = () if p2p or copied is whole else ("GeForce cards have no P2P: give p2p=yes where a driver has it",)
+        whole = copied.but(assumed=(*copied.assumed, *assumed))
+    return whole if gdr else without_gpudirect(whole)
 
 
 def _numa(matrix: Matrix, gpus: list[str], name: str) -> dict[str, frozenset[int]]:

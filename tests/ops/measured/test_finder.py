@@ -38,6 +38,17 @@ def table(file="it.txt", device="", ranks=8, each=8, **told):
         ("aws-p5.txt", "NVIDIA A100-SXM4-80GB", "dgx_a100"),
         ("dgxa100-dgx1.txt", "NVIDIA A100-SXM4-40GB", "dgx_a100"),
         ("dgx-1-v100.txt", "", "dgx1v"),
+        ("h800.txt", "", "h800"),
+        ("it.txt", "NVIDIA A800-SXM4-80GB", "a800"),
+        ("it.txt", "NVIDIA L20", "l20"),
+        ("it.txt", "NVIDIA GeForce RTX 5090", "rtx_5090"),
+        ("it.txt", "NVIDIA GeForce RTX 4090", "dual_socket_pcie:gpus=8,nics=1,p2p=no"),
+        ("it.txt", "NVIDIA A10G", "dual_socket_pcie:gpus=8,nics=1"),
+        ("it.txt", "AMD Instinct MI355X", "mi355x"),
+        ("gfx950-8.txt", "AMD Radeon Graphics", "mi350x"),
+        ("p6-b200.txt", "NVIDIA B200", "aws_p6"),
+        ("gcp-a4.txt", "NVIDIA B200", "gcp_a4"),
+        ("BM.GPU.H100.8.txt", "NVIDIA H100 80GB HBM3", "oci_h100"),
     ],
 )
 def test_a_gpu_is_a_word_and_a_cloud_refines_its_generation(file, device, machine):
@@ -47,7 +58,6 @@ def test_a_gpu_is_a_word_and_a_cloud_refines_its_generation(file, device, machin
 @each_row(
     "file, device, told, why",
     [
-        ("h800.txt", "", {}, "fewer NVLinks"),
         ("it.txt", "NVIDIA H100 PCIe", {}, "Hopper GPUs on PCIe"),
         ("it.txt", "NVIDIA H100 NVL", {}, "Hopper GPUs on PCIe"),
         ("it.txt", "Tesla V100-PCIE-32GB", {}, "V100 on PCIe"),
@@ -56,13 +66,44 @@ def test_a_gpu_is_a_word_and_a_cloud_refines_its_generation(file, device, machin
         ("h100.txt", "NVIDIA RTX 6000D", {}, "on NVIDIA RTX 6000D, which no machine here is"),
         ("h100.txt", "NVIDIA TITAN RTX", {}, "on NVIDIA TITAN RTX, which no machine here is"),
         ("h100.txt", "AMD Instinct MI308X", {}, "on AMD Instinct MI308X, which no machine here is"),
-        ("h100.txt", "AMD Instinct MI355X", {}, "these GPUs of AMD"),
+        ("h100.txt", "AMD Instinct MI210", {}, "these GPUs of AMD"),
+        ("it.txt", "AMD Radeon Graphics", {}, "choose from mi250x, mi300x, mi350x, mi355x: add --machine$"),
         ("a1000.txt", "", {}, "does not name its machine"),
     ],
 )
 def test_what_no_machine_is_is_refused_with_the_reason(file, device, told, why):
     with pytest.raises(UntoldError, match=why):
         find_machine(table(file, device, **told))
+
+
+@each_row(
+    "ranks, each, device, machine",
+    [
+        (128, 4, "NVIDIA GB200", "gb200_nvl72:trays=16,racks=2"),
+        (144, 4, "NVIDIA GB300", "gb300_nvl72:racks=2"),
+        (72, 4, "NVIDIA GB200", "gb200_nvl72"),
+        (2, 1, "NVIDIA GB10", "gb10"),
+        (4, 1, "NVIDIA GB10", "gb10:hosts=4"),
+        (4, 4, "NVIDIA GeForce RTX 5090", "rtx_5090:gpus=4"),
+    ],
+)
+def test_a_machine_has_room_for_the_ranks(ranks, each, device, machine):
+    told = table("it.txt", device, ranks, each)
+    assert find_machine(told)[0] == machine
+    assert place(told)[0].n >= ranks
+
+
+def test_who_sets_a_level_of_p2p_has_a_driver_with_it():
+    told = table("it.txt", "NVIDIA GeForce RTX 5090", p2p_level="SYS")
+    assert place(told)[0].name == "rtx_5090:p2p=yes"
+    assert place(table("it.txt", "NVIDIA L20", p2p_level="SYS"))[0].name == "l20:p2p=all"
+
+
+def test_variables_of_a_log_change_the_machine_where_they_bear_on_it():
+    plain = place(table("it.txt", "NVIDIA H100 80GB HBM3"))[0]
+    assert place(table("it.txt", "NVIDIA H100 80GB HBM3", p2p_level="NVL"))[0].devices == plain.devices
+    peers = place(table("it.txt", "NVIDIA A10G", p2p_level="PIX"))[0]
+    assert any("MEM" in device.name for device in peers.devices)
 
 
 def test_ranks_sit_where_the_devices_say():

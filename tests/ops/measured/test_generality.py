@@ -26,10 +26,13 @@ KNOWN = {
     "gb200_nvl72": "gb200_nvl72",
     "NVIDIA L40S": "l40s",
     "rtx4090": "dual_socket_pcie",
+    "a800": "a800",
+    "mi355x": "mi355x",
+    "gb10": "gb10",
     "v100_sxm": "dgx1v",
 }
 """What tables may call systems, and the machines that these are."""
-UNKNOWN = ("h100_pcie", "H100 NVL", "a800", "v100_pcie", "mi355x", "t4", "gb10", "someone's", "")
+UNKNOWN = ("h100_pcie", "H100 NVL", "v100_pcie", "mi210", "t4", "someone's", "")
 
 
 def table(path, systems, gpus):

@@ -62,3 +62,16 @@ def test_the_sentence_reaches_the_reader_and_the_comparison_is_of_all_ranks():
     assert any("read as 8 ranks" in note for note in topology.assumed)
     (row,), _ = compare_table(topology, placed)
     assert row.ranks == 8
+
+
+def test_a_thread_of_several_gpus_launches_on_one_after_the_other():
+    """Eight A100 of one process sum 8 bytes in 33.7 µs (NVIDIA/nccl-tests issue 123); CUDA graphs do not wait."""
+    times = {}
+    for process, graph in ((1, 0), (8, 0), (8, 1)):
+        text = table(8, listed=8, process=process, size=8).replace("minBytes 8", f"minBytes 8 graph: {graph}")
+        (found,) = read_tables(text.replace("H100", "A100-SXM4-40GB"), "it")
+        topology, found, _ = place(found)
+        (row,), _ = compare_table(topology, found)
+        times[process, graph] = row.simulated
+    assert times[8, 0] == pytest.approx(33.7e-6, rel=0.01)
+    assert times[8, 1] == times[1, 0] < 0.8 * times[8, 0]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.measured.comparison import forced
 from ops.measured.files import place, read_file, read_tables
 from ops.measured.formats.nccl_tests import ranks_of
 from ops.measured.machine import find_machine
+from ops.measured.run_words import forced
 from sim.errors import InputError
 from tests.tables import each_row
 

@@ -257,11 +257,12 @@ def test_a_capture_keeps_the_pace_of_the_machine_it_is(capture, family):
 
 
 @pytest.mark.parametrize("spec", ["dgx_h100", "dgx_h100:nvlink=25GBps", "dgx_h100:hosts=2"])
-def test_an_edited_machine_and_one_without_peers_keep_their_pace(spec):
+def test_an_edited_machine_keeps_its_pace_and_one_without_peers_is_measured_nowhere(spec):
     machine = build(spec)
-    for changed in (edited(machine, ["set_class:times=0.5"]), joined_as("shm", machine)):
-        assert changed.name != machine.name
-        assert family_of(changed).name == family_of(machine).name
+    changed, apart = edited(machine, ["set_class:times=0.5"]), joined_as("shm", machine)
+    assert machine.name not in (changed.name, apart.name)
+    assert family_of(changed).name == family_of(machine).name
+    assert family_of(apart).name.startswith("unmeasured GPUs")
 
 
 def test_what_cannot_be_chosen_is_told():

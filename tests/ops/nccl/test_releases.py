@@ -9,8 +9,8 @@ from ops.libraries.nccl.choice import choose
 from ops.libraries.nccl.releases import RELEASES, release_of
 from ops.libraries.nccl.tuner import Situation, algorithm_bandwidth, candidates, latency
 from ops.libraries.nccl.variables import Variables
-from ops.measured.comparison import forced
 from ops.measured.files import read_tables
+from ops.measured.run_words import forced
 from sim.machines import build
 from sim.units import KiB, MiB
 from tests.tables import each_row

@@ -1,9 +1,14 @@
 """Variables of NCCL: what files and options set, and what each changes in a run."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from ops.libraries.nccl.choice import choose
-from ops.libraries.nccl.variables import FREE, Variables, read, set_variables
+from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.variables import FREE, Variables, machine_with, read, set_variables
+from ops.plan import Plan
 from sim.errors import InputError
 from sim.machines import build
 from sim.units import MiB
@@ -67,3 +72,50 @@ def test_pxn_came_with_2_12_and_can_be_switched_off() -> None:
     assert FREE.uses_pxn
     assert not Variables(pxn_disable=True).uses_pxn
     assert not Variables(nccl="2.8").uses_pxn
+
+
+def crossed(spec: str, a: int, b: int, **words: str) -> list[str]:
+    """Kinds of the devices on the way from a rank to another."""
+    machine = machine_with(build(spec), set_variables(words, "run"))
+    route = machine.routes([machine.ranks[a]], [machine.ranks[b]])
+    return [re.sub(r"^.*\.|\d", "", machine.links[link].dst) for link in route.links]
+
+
+REACHED = [
+    ("dgx_h100", 1, {"NCCL_P2P_DISABLE": "1"}, True),
+    ("dgx_h100", 1, {"NCCL_P2P_LEVEL": "NVL"}, False),
+    ("dual_socket_pcie:switches_per_socket=2", 1, {"NCCL_P2P_LEVEL": "PIX"}, False),
+    ("dual_socket_pcie:switches_per_socket=2", 2, {"NCCL_P2P_LEVEL": "PXB"}, True),
+    ("dual_socket_pcie:switches_per_socket=2", 2, {"NCCL_P2P_LEVEL": "PHB"}, False),
+    ("dual_socket_pcie:switches_per_socket=2", 4, {"NCCL_P2P_LEVEL": "PHB"}, True),
+    ("dual_socket_pcie:switches_per_socket=2", 4, {"NCCL_P2P_LEVEL": "5"}, False),
+    ("dgx_h100:hosts=2", 8, {"NCCL_NET_GDR_LEVEL": "PIX"}, True),
+    ("dgx_h100:hosts=2", 8, {"NCCL_NET_GDR_LEVEL": "PXB"}, False),
+    ("dgx_a100:hosts=2", 8, {"NCCL_NET_GDR_LEVEL": "PIX"}, False),
+    ("gb200_nvl72:trays=2", 4, {"NCCL_NET_GDR_LEVEL": "LOC"}, False),
+    ("dgx_h100:p2p=no", 1, {}, True),
+    ("dgx_h100:hosts=2,gdr=no", 8, {}, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "to", "words", "copied"), REACHED)
+def test_levels_say_which_messages_go_through_host_memory(
+    spec: str, to: int, words: dict[str, str], copied: bool
+) -> None:
+    assert ("MEM" in crossed(spec, 0, to, **words)) == copied
+
+
+def test_a_host_without_peers_and_shared_memory_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="leave out shm_disable"):
+        crossed("dgx_h100", 0, 1, NCCL_P2P_DISABLE="1", NCCL_SHM_DISABLE="1")
+    with pytest.raises(InputError, match="switch has no CPU"):
+        crossed("switch", 0, 1, NCCL_P2P_DISABLE="1")
+
+
+def test_a_run_and_its_band_know_that_peers_are_switched_off() -> None:
+    plan = Plan(algorithm="nccl.allreduce", machine="dgx_h100", size="64MiB", settings="NCCL_P2P_DISABLE=1")
+    usual, slower = replace(plan, settings="").run(), plan.run()
+    assert slower.time > 5 * usual.time
+    assert family_of(plan.topology()).expected_error(64 * MiB) > 2 * family_of(build("dgx_h100")).expected_error(
+        64 * MiB
+    )

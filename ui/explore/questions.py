@@ -11,48 +11,14 @@ from ops.plan.link import to_link
 from sim.machines import MACHINES
 from sim.parameters import parse_spec
 from sim.units import fmt_share, fmt_time
-from ui.controls import folds
 from ui.controls.compare import Run
-from ui.controls.parameter import fresh
-from ui.navigation import visit
-from ui.plan.beginning import Beginning
 from ui.plan.examples import EXAMPLES
 from ui.plan.picture import STALLED
-from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
-from ui.state import callback, change, state
+from ui.state import state
 from ui.text import catalogue, plain, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
-
-
-def menu() -> None:
-    """All questions; each opens the plan, lesson or page that answers it."""
-    key = fresh("questions")  # the next one is closed
-    with st.popover(tell("page.questions"), icon=":material/help:", key=key, on_change="rerun") as panel:
-        if not folds.is_made("questions", is_needed=panel.open):
-            return
-        for name, example in EXAMPLES.items():
-            if example.asks:
-                label = tell(f"example.{name}")
-                st.button(label, on_click=_open, args=(name,), key=f"ask_{name}", type="tertiary", width="stretch")
-        st.button(
-            tell("examples.all"),
-            on_click=callback(visit),
-            args=({"page": "gallery"},),
-            key="all_plans",
-            icon=":material/apps:",
-        )
-
-
-@callback
-def _open(name: str) -> None:
-    example = EXAMPLES[name]
-    change(SimulateState, question=name)
-    if example.words:
-        visit(example.words)
-    else:
-        restore(example.plan, Beginning(view=example.view))
 
 
 def answer(runs: Sequence[Run]) -> None:

@@ -1,6 +1,6 @@
 // One sentence for an instant, in words of the reader and then in words of the field.
 
-import { fill } from "../trace/words.js";
+import { fill, seconds } from "../trace/words.js";
 
 // `plain` is what happens, `exact` the phase and the step; before the first step it is what all this is for.
 export function said(timeline, text, t) {
@@ -26,3 +26,9 @@ function worded({ meta, steps }, text, step, sentence) {
   const exact = fill(text[key], { phase, step, steps: meta.steps });
   return { plain: rest.charAt(0).toUpperCase() + rest.slice(1), exact };
 }
+
+// An instant and when all has ended, in words.
+export const instantOf = ({ time }, text, t) => ({
+  now: seconds(t),
+  of: fill(text["player.of.time"], { time: seconds(time) }),
+});

@@ -1,0 +1,72 @@
+// The answer above the picture, at a height that is kept for it: a headline, and below it the reason and what would help. Words
+// that a click shows in the picture are underlined with dots.
+
+import { make } from "../player/elements.js";
+
+const SIZES = { desk: [28, 24, 20, 17, 15], phone: [20, 18, 16, 15, 14] }; // px, the largest that fits is taken
+const LESS = { desk: [16, 15, 14, 13, 12], phone: [16, 15, 14, 13, 12] };
+const PHONE = 720; // px
+
+export class Strip {
+  #answer;
+  #headline;
+  #reason;
+  #root;
+  #shows;
+  #width = 0;
+
+  // `shows(what, name)` shows what words are about.
+  constructor(parent, shows) {
+    this.#shows = shows;
+    this.#root = make("div", "rs-said", parent, { "aria-live": "polite" });
+    this.#headline = make("h2", "rs-said-headline", this.#root);
+    this.#reason = make("p", "rs-said-reason", this.#root);
+    this.#root.hidden = true;
+  }
+
+  // Say an answer, whose parts are sentences or spans, each a text with what shows it. Without one its place stays empty, and
+  // where none is ever said, `undefined`, there is no place.
+  show(answer) {
+    if (answer === this.#answer) return;
+    this.#answer = answer;
+    this.#root.hidden = answer === undefined;
+    const { headline = [], reason = [], remedy = [] } = answer ?? {};
+    this.#fill(this.#headline, headline);
+    this.#fill(this.#reason, remedy.length ? [...spansOf(reason), [" ", ""], ...spansOf(remedy)] : reason);
+    this.#width = 0;
+    this.fit();
+  }
+
+  #fill(element, words) {
+    element.replaceChildren();
+    for (const [text, target] of spansOf(words)) {
+      if (!target) {
+        element.append(text);
+        continue;
+      }
+      const button = make("button", "rs-said-word", element, { type: "button" });
+      button.textContent = text;
+      button.addEventListener("click", () => this.#shows(...target.split(/:(.*)/s)));
+    }
+    element.title = element.textContent;
+  }
+
+  // Take the largest letters in which all of it has room.
+  fit() {
+    const width = this.#root.clientWidth;
+    if (!width || width === this.#width) return;
+    this.#width = width;
+    const on = globalThis.innerWidth > PHONE ? "desk" : "phone";
+    fitted(this.#headline, SIZES[on]);
+    fitted(this.#reason, LESS[on]);
+  }
+}
+
+const spansOf = (words) => (typeof words === "string" ? [[words, ""]] : words);
+
+function fitted(element, sizes) {
+  for (const size of sizes) {
+    element.style.fontSize = `${size}px`;
+    if (element.scrollHeight <= element.clientHeight + 1) return;
+  }
+}

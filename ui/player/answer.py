@@ -1,0 +1,81 @@
+"""The answer of runs as the player shows it: spans of text, each with what a click on it shows."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ops.answers import Outcome, answer, answer_alone
+from ops.answers.answer import Answered, factor
+from sim.errors import Message
+from sim.units import fmt_time
+from ui.text import speaking, worded
+
+PARTS = ("headline", "reason", "remedy")
+BEGIN, BETWEEN, END = "\x02", "\x1f", "\x03"
+"""What stands around a place of a text, and between what shows it and its words, until the text is cut there."""
+MARKED = re.compile(f"{BEGIN}(.*?){BETWEEN}(.*?){END}")
+Spans = list[list[str]]
+"""Pieces of a sentence: each its text and what shows it, which is empty for most."""
+
+
+def answer_of(outcomes: Sequence[Outcome], titles: Sequence[str], language: str, *, remedies: bool) -> dict[str, Any]:
+    """Return the answer of a run, of two of which the second is the baseline, or of several, in a language.
+
+    `asks` says that something may win the lost time back which `remedies` would have looked for.
+    """
+    if len(outcomes) > 2:
+        answered = _won(outcomes, titles)
+    elif len(outcomes) == 2:
+        answered = answer(outcomes[1], outcomes[0], remedies=remedies)
+    else:
+        answered = answer_alone(outcomes[0])
+    is_loss = len(outcomes) == 2 and answered.after > answered.before
+    return written(answered, language) | {"asks": is_loss and not remedies}
+
+
+def written(answered: Answered, language: str) -> dict[str, Any]:
+    """Return the spans of an answer's parts in a language."""
+    with speaking(language):
+        spans = [_spans(message, targets) for message, targets in answered.evidence]
+    return dict(zip(PARTS, [*spans, []], strict=False))
+
+
+def read(spans: Spans) -> str:
+    """Return the sentence that spans are pieces of."""
+    return "".join(text for text, _ in spans)
+
+
+def _spans(message: Message, targets: Mapping[str, str]) -> Spans:
+    values = {name: _marked(value, targets.get(name, "")) for name, value in message.values.items()}
+    return _cut(worded(Message(message.text, **values)))
+
+
+def _marked(value: object, target: str) -> object:
+    if not target:
+        return value
+    words = worded(value) if isinstance(value, Message) else str(value)
+    return f"{BEGIN}{target}{BETWEEN}{words}{END}"
+
+
+def _cut(text: str) -> Spans:
+    """Cut a text at its marks.
+
+    >>> _cut(f"from {BEGIN}t:1{BETWEEN}1 s{END} on")
+    [['from ', ''], ['1 s', 't:1'], [' on', '']]
+    """
+    plain, *marked = MARKED.split(text)
+    spans = [[plain, ""]]
+    for target, words, rest in zip(marked[::3], marked[1::3], marked[2::3], strict=True):
+        spans += [[words, target], [rest, ""]]
+    return [span for span in spans if span[0]]
+
+
+def _won(outcomes: Sequence[Outcome], titles: Sequence[str]) -> Answered:
+    """Say which of several runs is the fastest, and by how much."""
+    order = sorted(range(len(outcomes)), key=lambda k: outcomes[k].time)
+    first, second = (outcomes[k] for k in order[:2])
+    words = {"name": titles[order[0]], "count": len(outcomes), "after": fmt_time(first.time)}
+    if second.standstill:
+        return Answered(first.time, first.time, Message("answer.won", **words), Message("answer.won.only"))
+    late = {"second": titles[order[1]], "before": fmt_time(second.time), "factor": factor(second.time / first.time)}
+    return Answered(second.time, first.time, Message("answer.won", **words), Message("answer.won.next", **late))
