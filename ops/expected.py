@@ -28,7 +28,7 @@ PER_HOST = ("hosts", "nodes", "racks")
 class ExpectedRow:
     """What one collective of one size should take.
 
-    Attributes
+    Parameters
     ----------
     collective : str
         Name of the collective.
@@ -47,7 +47,7 @@ class ExpectedRow:
     band : float
         Four of five measurements differ by this share at most; None where no data stands behind a band.
     bound : float
-        Lower bound of the time, s; None where none is known.
+        Lower bound of the time, s; None where none is has.
     link : str
         The busiest link, `A -> B`; empty where nothing moves.
     algorithm : str
@@ -134,17 +134,17 @@ def with_hosts(spec: str, hosts: int) -> str:
     ('dgx_h100:hosts=4', 'nodes:gpus=4,nodes=8')
     """
     name, arguments = parse_spec(spec)
-    known = MACHINES.parameters(name)
-    key = next((key for key in PER_HOST if key in known), None)
+    has = MACHINES.parameters(name)
+    key = next((key for key in PER_HOST if key in has), None)
     if key is None:
-        raise InputError("expected.hosts", machine=name, choices=list(known))
+        raise InputError("expected.hosts", machine=name, choices=list(has))
     rest = {word: value for word, value in arguments.items() if word != key}
     return f"{name}:{written({**rest, key: str(hosts)})}"
 
 
 def _row(plan: Plan, topology: Topology, collective: str, size: int) -> ExpectedRow:
-    asked = replace(plan, algorithm=f"nccl.{collective}", size=size_word(size))
-    run = asked.prepare(topology).run(written=0)
+    plan_of_row = replace(plan, algorithm=f"nccl.{collective}", size=size_word(size))
+    run = plan_of_row.prepare(topology).run(written=0)
     settings: dict[str, Any] = dict(run.work.settings)
     busiest, ranks = run.bottleneck, run.timing.ranks
     return ExpectedRow(

@@ -57,8 +57,9 @@ def expected(
 ) -> Answer:
     """Show what a machine should reach: time, bandwidth, error band, lower bound and limiting link.
 
-    With --gate, a table of nccl-tests is held against the band instead. The band holds four of five rows of a healthy
-    machine, so the answer is no where more than a fifth of the rows below 1 MiB, or of those from there on, are slower.
+    With --gate, a table of nccl-tests is held against the band instead. One of ten rows of a healthy
+    machine is below the band; the answer is no if more rows are than one of twenty healthy tables has, below or from
+    1 MiB.
     """
     plan = _plan(machine, hosts, words)
     if tables:
@@ -91,18 +92,18 @@ def _gated(plan: Plan, files: Sequence[str]) -> Answer:
         machine = plan.topology() if plan.capture or plan.network else plan.machine
         topology, own, _ = place(table, machine, plan.ranks)
         placed.append((calibrated(topology, plan.calibration) if plan.calibration else topology, own))
-    found = gate(placed)
-    if not found.rows:
+    gated = gate(placed)
+    if not gated.rows:
         raise InputError("expected.no_band", machine=placed[0][0].name)
     data = {
         "machine": placed[0][0].name,
         "calibration": plan.calibration or None,
-        "rows": len(found.rows),
-        "below_band": sum(one.is_below for one in found.rows),
-        "passes": not found.failed,
-        "failed": [_gated_row(one) for one in found.failed],
+        "rows": len(gated.rows),
+        "below_band": sum(one.is_below for one in gated.rows),
+        "passes": not gated.failed,
+        "failed": [_gated_row(one) for one in gated.failed],
     }
-    return Answer(NO if found.failed else DONE, data, _gate_text(data, found))
+    return Answer(NO if gated.failed else DONE, data, _gate_text(data, gated))
 
 
 def _gated_row(one: GatedRow) -> dict[str, Any]:
@@ -120,10 +121,10 @@ def _gated_row(one: GatedRow) -> dict[str, Any]:
     }
 
 
-def _gate_text(data: dict[str, Any], found: Gate) -> str:
+def _gate_text(data: dict[str, Any], gated: Gate) -> str:
     said = f"{data['below_band']} of {data['rows']} rows are below the band of {data['machine']}"
     lines = [f"{'passes' if data['passes'] else 'fails'}: {said}"]
-    for one in found.failed:
+    for one in gated.failed:
         row, times = one.row, one.row.measured / one.row.simulated
         lines.append(
             f"  {row.source}, line {row.line}: {row.collective} {fmt_size(row.size)} took {fmt_time(row.measured)},"

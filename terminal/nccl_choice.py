@@ -118,8 +118,8 @@ def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
 
 def _band(topology: Topology, choice: NcclChoice) -> float | None:
     at = choice.seen.situation
-    told = at.variables.changed.keys() - {"algorithm", "protocol", "nccl"}
-    return None if told else band_at(topology, choice.size, at.n)
+    set_by_hand = at.variables.changed.keys() - {"algorithm", "protocol", "nccl"}
+    return None if set_by_hand else band_at(topology, choice.size, at.n)
 
 
 def _by(nics: dict[str, str | None]) -> str:

@@ -29,7 +29,7 @@ def medians_of(group: TableGroup) -> dict[str, Medians]:
             errors[LINE] += _line(rows)
         for name in NAMES:
             if name in RIVALS:
-                errors[name] += [found for row in sample.table.rows for found in _rival(name, sample.topology, row)]
+                errors[name] += [error for row in sample.table.rows for error in _rival(name, sample.topology, row)]
     return {name: _halves(some) for name, some in errors.items()}
 
 

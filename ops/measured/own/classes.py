@@ -92,10 +92,10 @@ def a_doubling(distant: Sequence[tuple[int, int, Sequence[Compared]]], strays: d
             _quantile(
                 [
                     [
-                        (abs(math.log(row.simulated / row.measured)) - strays[half]) / math.log2(hosts / known)
+                        (abs(math.log(row.simulated / row.measured)) - strays[half]) / math.log2(hosts / measured)
                         for row in halves(rows)[k]
                     ]
-                    for hosts, known, rows in distant
+                    for hosts, measured, rows in distant
                     if halves(rows)[k]
                 ]
             ),
@@ -115,9 +115,9 @@ def bands_beside(
         except InputError:
             continue
         layers, many = layers_of(topology), hosts_of(topology, placed.ranks)
-        known = hosts.get(layers[-1].name, 0) if len(layers) > 1 else 0
-        if MOST_RANKS < placed.ranks <= MOST_DISTANT and many > known > 0:
-            distant.append((many, known, compare_table(topology, thinned(placed))[0]))
+        measured = hosts.get(layers[-1].name, 0) if len(layers) > 1 else 0
+        if MOST_RANKS < placed.ranks <= MOST_DISTANT and many > measured > 0:
+            distant.append((many, measured, compare_table(topology, thinned(placed))[0]))
     strays: dict[str, float] = next((entry["strays"] for name, entry in kept["networks"].items() if name == "IB"), {})
     return {"own": own_bands(own), "hosts": hosts, "a_doubling": a_doubling(distant, strays)}
 
@@ -130,18 +130,18 @@ def class_errors(left_out: Judged, own: Judged, held: dict[str, int]) -> list[Cl
 
 def _class(name: str, left_out: Judged, own: Judged, held: dict[str, int]) -> ClassErrors:
     stock = [(group, rows) for group, rows in left_out if name in classes_of(group)]
-    mine = [(group, rows) for group, rows in own if name in classes_of(group)]
-    told = [(group, rows) for group, rows in stock if group.name in held]
-    told_rows = sum(len(rows) for _, rows in told)
-    own_held = [_held(rows, own_bands(own, group.name)[group.layer[0]]) for group, rows in mine]
+    with_own = [(group, rows) for group, rows in own if name in classes_of(group)]
+    banded = [(group, rows) for group, rows in stock if group.name in held]
+    banded_rows = sum(len(rows) for _, rows in banded)
+    own_held = [_held(rows, own_bands(own, group.name)[group.layer[0]]) for group, rows in with_own]
     return ClassErrors(
         name,
         len(stock),
         sum(len(rows) for _, rows in stock),
         _medians(stock),
-        _medians(mine),
-        sum(held[group.name] for group, _ in told) / told_rows if told_rows else None,
-        sum(own_held) / max(1, sum(len(rows) for _, rows in mine)),
+        _medians(with_own),
+        sum(held[group.name] for group, _ in banded) / banded_rows if banded_rows else None,
+        sum(own_held) / max(1, sum(len(rows) for _, rows in with_own)),
         _of_others([group for group, _ in stock]),
     )
 
@@ -168,8 +168,8 @@ def _medians(judged: Judged) -> tuple[float | None, float | None]:
 
 
 def _median(errors: Sequence[float | None]) -> float | None:
-    told = [error for error in errors if error is not None]
-    return float(np.median(told)) if told else None
+    banded = [error for error in errors if error is not None]
+    return float(np.median(banded)) if banded else None
 
 
 def hosts_of_layers(groups: Sequence[TableGroup]) -> dict[str, int]:

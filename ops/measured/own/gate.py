@@ -1,6 +1,7 @@
 """Whether a measured table reaches what its machine should: rows below the band, and when there are too many."""
 
 from collections.abc import Sequence
+from math import comb
 from typing import NamedTuple
 
 from ops.libraries.nccl.own.band import band_at
@@ -8,8 +9,10 @@ from ops.measured.comparison import Compared, compare_table, halves
 from ops.measured.rows import Table
 from sim.topology import Topology
 
-TOLERATED = 0.2
-"""The share of the rows below or from 1 MiB that may be below the band: it holds four of five, whatever the machine."""
+BELOW = 0.1
+"""The share of a healthy machine's rows that is below the band: it holds four of five, and leaves out as many above."""
+SURE = 0.05
+"""How seldom a healthy table has as many rows below the band as one that fails."""
 
 
 class GatedRow(NamedTuple):
@@ -48,5 +51,15 @@ def gate(placed: Sequence[tuple[Topology, Table]]) -> Gate:
     failed: list[GatedRow] = []
     for half in halves([one.row for one in gated]):
         below = [by_row[id(row)] for row in half if by_row[id(row)].is_below]
-        failed += below if len(below) > TOLERATED * len(half) else []
+        failed += below if len(below) > tolerated(len(half)) else []
     return Gate(tuple(gated), tuple(failed))
+
+
+def tolerated(rows: int) -> int:
+    """How many of so many rows may be below the band: more has one of twenty healthy tables, by the binomial law.
+
+    >>> [tolerated(rows) for rows in (1, 4, 10, 30)]
+    [1, 2, 3, 6]
+    """
+    chances = [comb(rows, k) * BELOW**k * (1 - BELOW) ** (rows - k) for k in range(rows + 1)]
+    return next(k for k in range(rows + 1) if sum(chances[k + 1 :]) <= SURE)
