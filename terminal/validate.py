@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.band import bands_at
 from ops.libraries.nccl.own.numbers import calibrated
 from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.variables import set_variables
@@ -93,7 +94,7 @@ def validate(
 def _table(topology: Topology, table: Table, why: str, rows: list[Compared], release: str) -> dict[str, Any]:
     pairs = table.kind == "osu"
     family, errors = None if pairs else family_of(topology), verdict(rows)
-    below, above = family.bands if family else (None, None)
+    below, above = bands_at(topology, table.ranks) if family else (None, None)
     return {
         "source": table.source,
         "machine": topology.name,
