@@ -10,6 +10,7 @@ from ops.libraries.nccl.variables import FREE, Variables
 from ops.run import execute
 from sim.machines import build
 from sim.units import GiB
+from tests.benchmarks.choice import MOST, cell
 from tests.tables import each_row
 
 PLAIN = Pace()
@@ -113,3 +114,21 @@ def test_sends_keep_to_the_rail_of_the_receiver():
     trace = execute(machine, work_of(machine, choose(machine, "alltoall", GiB), pace=PLAIN), GiB).trace
     crossed = {machine.links[i].dst for i in trace.routes.links.tolist()}
     assert "SPINE" not in crossed
+
+
+@each_row("collective", ["allreduce", "allgather"])
+@each_row(
+    "spec",
+    [
+        "gb200_nvl72:racks=2",
+        "a100_quad:hosts=2",
+        "mi250x:hosts=2",
+        "dgx1v:hosts=2",
+        "dgx_h100:hosts=4",
+        "aws_p4d:hosts=2",
+    ],
+)
+def test_what_the_tuner_takes_is_simulated_as_long_as_it_says(spec, collective):
+    """`python -m tests.benchmarks.choice` prints the table of all machines."""
+    row = cell(spec, collective, GiB)
+    assert row.factor < MOST, row
