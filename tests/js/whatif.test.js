@@ -19,6 +19,7 @@ const read = (name) => readFileSync(new URL(name, HERE));
 const kernel = await Kernel.open(read("kernel.wasm"), JSON.parse(read("kernel.json")));
 const SETS = ["leaves", "brings", "single"]; // numbers of sets, which may be numbered otherwise
 const OTHERS = new Set([...SETS, "sets"]);
+const LINES = /^(unfolded_)?line_/; // a picture keeps what is folded in it, whatever a link carries then
 const load = (file) => JSON.parse(readFileSync(join(FOLDER, file), "utf8"));
 const bytesOf = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 
@@ -59,7 +60,9 @@ for (const { file, base, whatifs, texts } of BASES) {
       for (const name of ["start", "end", "left"]) same(run[name], Float64Array.from(raw[name]), name);
       same(run.cause, Int32Array.from(raw.cause), "cause");
       const [got, want] = [derived(base, plan, run), await decode(packed.tl)];
-      for (const [name, column] of Object.entries(want.c)) if (!OTHERS.has(name)) same(got.columns[name], column, name);
+      const isPlacedAlike = String(want.devices.hidden) === String(base.devices.hidden);
+      for (const [name, column] of Object.entries(want.c))
+        if (!OTHERS.has(name) && (isPlacedAlike || !LINES.test(name))) same(got.columns[name], column, name);
       for (const name of SETS) assert.deepEqual(spelled(got.columns, name), spelled(want.c, name), name);
       const { caption: _, ...steps } = want.steps; // sentences stay those of the run that was packed
       for (const [name, value] of Object.entries(steps)) assert.deepEqual(got.header.steps[name], value, name);
