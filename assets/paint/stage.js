@@ -3,7 +3,7 @@
 import { offLine, pointAlong, walk } from "../trace/walk.js";
 import { Ways } from "../trace/ways.js";
 import { percent, rateText } from "../trace/words.js";
-import { SMALL, boxOf, paintBlocks, paintTrails, sideOf } from "./blocks.js";
+import { SMALL, boxOf, paintBlocks, paintTrails, sideAt, sideOf } from "./blocks.js";
 import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
@@ -17,7 +17,6 @@ import { Tiles } from "./tiles.js";
 const RATES = 32;
 const TRAILED = 64; // blocks in flight, up to which they have trails
 const RATED = 34; // pixels per device width from which on rates are written
-const LARGEST = 30; // pixels across the largest block
 const LEAST_HIGH = 180;
 const INNER = 0.58; // of what is between the devices of a ring, across and down, that is clear of all others
 
@@ -40,6 +39,7 @@ export class Stage {
   #lines;
   #seen = [];
   #shares = null;
+  #shown = null; // the columns of the run on the backdrop
   #still = null;
   #surface;
   #tiles;
@@ -98,7 +98,7 @@ export class Stage {
   // Find what is seen from where the camera stands.
   #look() {
     const { camera, scene } = this;
-    this.#turn = camera.turn;
+    [this.#turn, this.#shown] = [camera.turn, this.timeline.c];
     this.#level = new Level(this.timeline, scene, this.#groups, camera.scale);
     this.#lines.see(this.#level);
     const [left, top, right, bottom] = camera.view;
@@ -149,7 +149,7 @@ export class Stage {
   // sheets, which are laid in no time but take longer to be made.
   #paintStill(t, line) {
     const surface = this.#surface;
-    if (this.#turn !== this.camera.turn) {
+    if (this.#turn !== this.camera.turn || this.#shown !== this.timeline.c) {
       this.#look();
       this.#paintAtOnce(t, line);
       return;
@@ -264,7 +264,7 @@ export class Stage {
   #paintBlocks(g, t, { focus, lit, travel }) {
     const { camera, timeline } = this;
     const { colours } = this.#surface;
-    const side = Math.min(LARGEST, Math.max(6, camera.scale * 0.42));
+    const side = sideAt(camera.scale);
     this.#tiles.paint(g, t, colours);
     this.#fly(t);
     const trails = travel ? [] : this.#trails(t, side);
