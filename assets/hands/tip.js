@@ -19,14 +19,14 @@ export class Tip {
   }
 
   // Explain what is under the pointer on a canvas that shows `picture()`. What is clicked is chosen, by `pin(focus)`; a press
-  // that goes on elsewhere drags something; one that a picture takes itself is told to `pressing()`.
-  watch(canvas, picture, pin, pressing = () => {}) {
+  // that goes on elsewhere drags something, and one on a mark of folded devices has them `opened()`.
+  watch(canvas, picture, { pin, opened }) {
     const under = (event) => picture()?.pick(event.offsetX, event.offsetY) ?? null;
     let pressed = null;
     canvas.addEventListener("pointermove", (event) => this.point(event, under(event)));
     canvas.addEventListener("pointerleave", () => this.point(null, null));
     canvas.addEventListener("pointerdown", (event) => {
-      if (picture()?.press?.(event.offsetX, event.offsetY)) pressing();
+      if (picture()?.press?.(event.offsetX, event.offsetY)) opened();
       pressed = { x: event.clientX, y: event.clientY, focus: under(event) };
       this.point(event, pressed.focus);
     });

@@ -80,7 +80,6 @@ export class Pane {
     return (this.#ghost ?? this.#preview.ghost)?.timeline ?? null;
   }
 
-  // Which run it is.
   get id() {
     return this.#id;
   }
@@ -122,29 +121,24 @@ export class Pane {
   #listen() {
     const { canvas, slotsCanvas } = this.#elements;
     const isFocused = () => this.root.matches(":focus-within");
-    const pin = (focus) => this.pin(focus);
+    const [pin, opened] = [(focus) => this.pin(focus), () => this.#host.layout()];
     this.#links = new Links(this.root, this.#host, {
       isFocused,
       hover: (event, focus) => this.#tip.point(event, focus),
-      changed: () => this.#host.layout(),
+      changed: opened,
     });
     const carry = new Carry(canvas, this.#elements.main, {
       view: () => ({ timeline: this.#timeline, offers: this.#host.offers, picture: this.#picture }),
       ask: (spec) => this.#host.whatIf?.ask(spec),
     });
-    this.#tip.watch(
-      canvas,
-      () => this.#picture,
-      pin,
-      () => this.#host.layout(),
-    );
+    this.#tip.watch(canvas, () => this.#picture, { pin, opened });
     handle(canvas, {
       picture: () => this.#picture,
       isFocused,
       moved: () => this.#host.draw(),
       drags: (event) => !carry.takes(event),
     });
-    this.#tip.watch(slotsCanvas, () => this.#beside.picture, pin);
+    this.#tip.watch(slotsCanvas, () => this.#beside.picture, { pin, opened });
   }
 
   // Show which stretch of time is played over and over.
@@ -179,7 +173,7 @@ export class Pane {
     this.#isFresh = false;
     this.#beside.load(this.#timeline);
     this.#links.load(this.#timeline);
-    this.#choices();
+    this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
     this.#pin(this.#pinned);
     return true;
   }
@@ -229,12 +223,8 @@ export class Pane {
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
     this.#legend.label(this.#text, this.#host.offers.length > 0);
-    if (this.#timeline && !this.#isFresh) this.#choices();
+    if (this.#timeline && !this.#isFresh) this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
     this.#why.label(this.#text);
-  }
-
-  #choices() {
-    this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
   }
 
   // Leave a view for another: what both show travels there.

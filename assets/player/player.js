@@ -74,8 +74,9 @@ class Player {
     const [seek, pause] = [(t) => this.#seek(t), () => this.#pause()];
     const first = () => this.#panes[0];
     const apart = (isApart) => this.#take(this.#shown.chosen(isApart));
+    const say = (spec) => this.#strip.preview(spec && this.#host.whatIf.answerTo(spec));
     const stretched = () => stretch(this.#panes, this.#clock, this.#window, this.#controls);
-    const host = { seek, pause, draw, layout, brush, first, apart, stretch: stretched, told: new Told() };
+    const host = { seek, pause, draw, layout, brush, first, apart, stretch: stretched, say, told: new Told() };
     this.#host = { ...host, whatIf: null, offers: [] };
     this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
     this.#sight = new Sight(this.#grid, { resized: () => this.#layout(), seen: () => this.#wake() });

@@ -7,7 +7,7 @@ export class Preview {
   #host;
   #pane;
 
-  // `host.stretch()` is told whenever a run ends at another time.
+  // `host.stretch()` is told whenever a run ends at another time, `host.say(spec)` of what.
   constructor(pane, host) {
     [this.#pane, this.#host] = [pane, host];
     this.ghost = null; // of what the run shows itself, while it shows what would be
@@ -32,6 +32,7 @@ export class Preview {
       timeline.exchange(itself);
       this.ghost = null;
     }
+    this.#host.say(spec);
     this.#host.stretch();
     this.#host.draw();
     return worked && { before: this.#pane.old.time, after: timeline.time };

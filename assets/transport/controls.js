@@ -85,7 +85,7 @@ export class Controls {
     play.title = title;
   }
 
-  // Mark where a run and the old one end, both in s; nothing without an old one.
+  // Mark where on the ruler a run and the old one end, both in s; nothing without an old one.
   mark(now, old) {
     this.#ruler.mark(now, old);
   }

@@ -6,10 +6,13 @@ import { fill, seconds } from "../trace/words.js";
 const FINE = 1e6;
 const MOST_NOTCHES = 64;
 const NARROWEST = 0.07; // of the run: a shorter phase has no room for its name
+const LATE = 0.6; // of the ruler: what ends later is named to the left of its mark
 
 export class Ruler {
+  #clock;
   #endWords = "";
   #ends = {};
+  #named = [];
   #notches;
   #phases;
   #root;
@@ -28,14 +31,20 @@ export class Ruler {
     }
   }
 
-  // `ends` is what is said where an old run ends.
-  label(words, ends) {
+  label(words, endWords) {
     this.#scrub.setAttribute("aria-label", words);
-    this.#endWords = ends;
+    this.#endWords = endWords;
   }
 
   // Other runs, with the `phases` of the first: each the step before it and its name.
-  offer({ bounds, time, steps }, phases) {
+  offer(clock, phases) {
+    [this.#clock, this.#named] = [clock, phases];
+    this.#spread();
+  }
+
+  #spread() {
+    const { bounds, time, steps } = this.#clock;
+    const phases = this.#named;
     const share = (step) => (time > 0 ? (bounds[Math.min(step, steps)] ?? time) / time : 0);
     const spans = phases.map(([first, name], k) => ({
       from: share(first),
@@ -57,8 +66,8 @@ export class Ruler {
     return part;
   }
 
-  // Mark where a run and the old one end, both in s; nothing without an old one.
   mark(now, old) {
+    if (this.#clock) this.#spread();
     for (const [name, time] of [
       ["now", now],
       ["old", old],
@@ -68,7 +77,7 @@ export class Ruler {
       if (old === null) continue;
       const share = time / Math.max(now, old);
       end.style.setProperty("--rs-share", String(share));
-      end.classList.toggle("rs-late", share > 0.6);
+      end.classList.toggle("rs-late", share > LATE);
       end.firstChild.textContent = name === "old" ? fill(this.#endWords, { time: seconds(time) }) : "";
     }
   }

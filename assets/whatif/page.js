@@ -2,6 +2,8 @@
 // that come ahead of the page's answer are shown until the page has drawn itself again, which hears of what was asked once
 // the hand has rested. A slider of the page is followed in the same way.
 
+import { answered } from "../answer/answered.js";
+import { changesOf } from "../answer/change.js";
 import mount from "../player/player.js";
 import { decode } from "../trace/decode.js";
 import { kernel } from "./loaded.js";
@@ -15,8 +17,13 @@ const REMOVED = "cut_cable:";
 const UNDO = "undo"; // as in `ui.controls.fork`
 const players = new WeakMap();
 
-// The runs and the answer of what the page would show of a plan with what is asked, or null where it has to say more itself.
-async function futureOf({ plan, language, to }, asked = "") {
+// The runs of what the page would show of a plan with what is asked, with their answer; null where it has to say more itself.
+async function futureOf(question, asked = "") {
+  const came = await told(question, asked);
+  return came && Object.assign(came.runs, { answer: came.answer });
+}
+
+async function told({ plan, language, to }, asked) {
   const body = JSON.stringify({ plan, language, asked });
   const headers = { "content-type": "application/json" };
   try {
@@ -36,7 +43,6 @@ function otherSize(plan, other) {
 const idsOf = ({ turn, runs }) => [turn, ...runs.map(({ id }) => id)].join();
 
 class Ahead {
-  #answer = null; // of the runs that are ahead of the page
   #asked = []; // what-ifs of the reader that the page has not received yet
   #isFollowing = false;
   #keep = false;
@@ -56,12 +62,14 @@ class Ahead {
 
   // Have the page's first run at hand, to be run again.
   prepare() {
-    const [{ id, tl }] = this.#page.runs;
+    const [{ id, tl }, other] = this.#page.runs;
     if (this.#ready?.id === id) return this.#ready.there;
     const ready = { id, runner: null };
     this.#ready = ready;
-    ready.there = Promise.all([kernel(), decode(tl)]).then(([engine, timeline]) => {
-      if (Runner.canRun(timeline)) ready.runner = new Runner(engine, timeline);
+    const old = other?.stays ? decode(other.tl) : null;
+    ready.there = Promise.all([kernel(), decode(tl), old]).then(([engine, ...timelines]) => {
+      const able = timelines.map((timeline) => timeline && Runner.canRun(timeline) && new Runner(engine, timeline));
+      [ready.runner, ready.old] = [able[0] || null, old ? able[1] : able[0]];
       return ready.runner;
     });
     return ready.there;
@@ -92,6 +100,20 @@ class Ahead {
     return this.#worked(spec)?.timeline ?? null;
   }
 
+  // What is said of the page's run with a question more; null where that needs Python.
+  answerTo(spec) {
+    const worked = this.#worked(spec);
+    return worked && this.#answer(worked, [...this.#sent, ...this.#asked, spec]);
+  }
+
+  // What is said of a run that was worked out for some questions, held against what the page's run is held against.
+  #answer({ facts }, specs) {
+    const [{ runner, old }, { answer, text, runs }] = [this.#ready, this.#page];
+    if (!answer || !old || runs.length > 2 || (runs[1] && !runs[1].stays)) return null;
+    const changes = changesOf(answer.changes, specs, { ...runner.about, text });
+    return changes.length ? answered(old.facts, facts(), changes, text) : null;
+  }
+
   // Seconds that the run takes with a question more, or null.
   timeOf(spec) {
     return this.#tried((runner, specs) => runner.raw(specs).run.time, spec);
@@ -108,10 +130,10 @@ class Ahead {
   async #follow() {
     const [question, turn] = [this.#next, (this.#turn += 1)];
     [this.#next, this.#isFollowing] = [null, true];
-    const came = (await this.#resized(question)) ?? (await futureOf(question));
+    const runs = (await this.#resized(question)) ?? (await futureOf(question));
     this.#isFollowing = false;
     if (this.#stop.signal.aborted) return;
-    if (came && turn === this.#turn) this.#come(came, false);
+    if (runs && turn === this.#turn) this.#come(runs, false);
     if (this.#next) this.#follow();
   }
 
@@ -120,8 +142,9 @@ class Ahead {
     const size = otherSize(plan, this.#page.future?.plan);
     if (!size) return null;
     await this.prepare();
-    const worked = this.#worked(`size:bytes=${size}`);
-    return worked && { runs: [this.#made(worked, size, "")], answer: null };
+    const spec = `size:bytes=${size}`;
+    const worked = this.#worked(spec);
+    return worked && Object.assign([this.#made(worked, size, "")], { answer: this.#answer(worked, [spec]) });
   }
 
   #made({ timeline }, name, title) {
@@ -129,8 +152,8 @@ class Ahead {
     return { id: `${id};${name}`, note, title, timeline };
   }
 
-  #come({ runs, answer }, keep) {
-    [this.#runs, this.#answer, this.#keep] = [runs, answer, keep];
+  #come(runs, keep) {
+    [this.#runs, this.#keep] = [runs, keep];
     this.show(this.#ahead);
   }
 
@@ -138,7 +161,7 @@ class Ahead {
   get #ahead() {
     const start = { ...this.#page.start, is_ahead: true };
     if (this.#keep) start.keep = true;
-    return { ...this.#page, runs: this.#runs, answer: this.#answer, start };
+    return { ...this.#page, runs: this.#runs, answer: this.#runs.answer ?? null, start };
   }
 
   // What if this happened: both futures are shown as soon as they are there, from the same instant on. Returns why they are
@@ -160,9 +183,9 @@ class Ahead {
     const before = { ...now, title: this.#page.text["player.whatif.before"], stays: !others.length };
     const isKept = worked.isFurther || (others.length === 1 && others[0].stays);
     const made = this.#made(worked, [...this.#sent, ...this.#asked].join(";"), label);
-    this.#past.push({ runs: this.#runs, answer: this.#answer });
-    const runs = [made, ...(isKept ? others : [...others, before].slice(-MOST))];
-    this.#come({ runs, answer: null }, true);
+    this.#past.push(this.#runs);
+    const answer = this.#answer(worked, [...this.#sent, ...this.#asked]);
+    this.#come(Object.assign([made, ...(isKept ? others : [...others, before].slice(-MOST))], { answer }), true);
     this.#rest(REST);
   }
 
@@ -176,8 +199,7 @@ class Ahead {
     this.#turn += 1;
     const isTold = !this.#asked.pop();
     if (this.#past.length) {
-      const before = this.#past.pop();
-      [this.#runs, this.#answer] = [before.runs, before.answer];
+      this.#runs = this.#past.pop();
       this.show(this.#runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
     }
     if (isTold) this.#sent.pop();
@@ -187,10 +209,10 @@ class Ahead {
 
   async #fetch() {
     const [turn, { future }] = [this.#turn, this.#page];
-    const came = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
+    const runs = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
     if (turn !== this.#turn || this.#stop.signal.aborted) return;
-    if (came) this.#come(came, true);
-    this.#rest(came ? REST : 0);
+    if (runs) this.#come(runs, true);
+    this.#rest(runs ? REST : 0);
   }
 
   #rest(time) {
@@ -219,7 +241,7 @@ class Ahead {
   // What would win a loss back takes many runs: it comes later, with all else of the answer.
   async #remedy(data) {
     data.answer.asks = false;
-    const answer = data.future ? await futureOf(data.future, REMEDY) : null;
+    const answer = data.future ? await told(data.future, REMEDY) : null;
     if (!answer || this.#stop.signal.aborted || idsOf(this.#page) !== idsOf(data)) return;
     this.#page.answer = answer;
     if (!this.#runs) this.show(this.#page);

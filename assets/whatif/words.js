@@ -34,7 +34,7 @@ function scaled(unit) {
   return scale;
 }
 
-function bandwidth(text) {
+export function bandwidth(text) {
   const [value, unit] = measured(text);
   const base = unit.replace(/ps$|\/s$/, "");
   const isBits = /(b|bit)$/.test(base);
@@ -55,7 +55,7 @@ function plain(text) {
 }
 
 // `name:key=value,…` taken apart.
-function taken(spec) {
+export function taken(spec) {
   const [name, rest = ""] = spec.split(/:(.*)/s);
   const pairs = rest.split(",").filter(Boolean);
   return { name, words: new Map(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2).map(decodeURIComponent))) };
@@ -77,9 +77,10 @@ const SPELL = { start: seconds, end: seconds };
 const NUMBERS = /(?<=[,:])(bandwidth|latency|share|late|slower)=[^,]+/g;
 
 // Whether a fault or an edit differs from another one in its numbers alone; as `ui.controls.compare` has it.
-const isFurther = (last, spec) => last !== undefined && last.replace(NUMBERS, "$1") === spec.replace(NUMBERS, "$1");
+export const isFurther = (last, spec) =>
+  last !== undefined && last.replace(NUMBERS, "$1") === spec.replace(NUMBERS, "$1");
 
-const isFault = (spec) => taken(spec).name in FAULTS;
+export const isFault = (spec) => taken(spec).name in FAULTS;
 
 // A machine and what happens to it: `bandwidth` and `latency` by link, `size` in bytes, ranks that are `late`, and `spells` in
 // which links have a share of their bandwidth.

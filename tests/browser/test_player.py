@@ -35,7 +35,7 @@ SECONDS = 14 * 2e-6 + 2 * 7 / 8 * 2**26 / 25e9
 
 
 def test_the_first_picture_is_paused_and_shows_every_ranks_data(visit):
-    page = visit()
+    page = visit("?machine=dgx_a100")
     assert page.data("playing") == "false"
     assert page.data("step") == "0"
     assert [slot["ranks"] for slot in page.ask("slots(3)")] == ["3"] * 8

@@ -87,6 +87,9 @@ def test_a_link_is_halved_with_its_slider_and_the_old_run_stays_as_a_ghost_until
     mouse.down()
     mouse.move(box["x"] + 8 + wide / 3, y, steps=6)
     expect(answer).to_contain_text(re.compile(r"\+[\d.]+ µs \(×1\.\d+\)"))
+    said = page.page.locator(".rs-said")
+    expect(said).to_contain_text(re.compile(r"^[\d.]+ GB/s on SW → GPU3: [\d.]+ → [\d.]+ µs, [\d.]+[×%] slower\."))
+    top = page.player.bounding_box()["y"]
     end = page.page.locator(".rs-end-old")
     expect(end).to_have_text(re.compile(r"old run ends, [\d.]+ µs"))
     both = page.player.evaluate(OLD)
@@ -94,6 +97,8 @@ def test_a_link_is_halved_with_its_slider_and_the_old_run_stays_as_a_ghost_until
     assert both["moving"][0] != both["moving"][1]
     mouse.move(usually, y, steps=3)
     mouse.up()
+    expect(said).to_contain_text("Ring takes ")
+    assert page.player.bounding_box()["y"] == top
     expect(answer).to_be_hidden()
     expect(end).to_be_hidden()
     assert page.player.evaluate(RUN)["time"] == usual
@@ -129,11 +134,20 @@ def test_the_dashboard_follows_with_the_same_numbers(visit):
     until_worked_out(page)
     slider.fill("-10")
     expect(page.player.locator(".rs-undo")).to_be_visible()
-    ahead = page.player.evaluate(RUN)
+    ahead, sentences = page.player.evaluate(RUN), page.page.locator(".rs-said > *")
+    headline, reason = sentences.all_inner_texts()
     page.where("bandwidth%3D12.5GBps")
-    page.page.locator(".rs-said-headline").wait_for()
+    expect(sentences.last).to_have_text(re.compile(r"brings|takes|None of"))  # what would win it back comes last
     page.settle()
     assert page.player.evaluate(RUN) == ahead
+    expect(sentences.first).to_have_text(headline)
+    assert sentences.last.inner_text().startswith(f"{reason} ")
+    sentences.first.get_by_role("button").last.click()  # the factor leads to what the time is made of
+    expect(page.player.locator(".rs-why")).to_have_attribute("open", "")
+    sentences.first.get_by_role("button").first.click()
+    usual = float(re.search(r": ([\d.]+)", headline)[1]) * 1e-3
+    stands = "([e, t]) => Math.abs(e.dataset.timeS - t) < 1e-5"
+    page.page.wait_for_function(stands, arg=[page.player.element_handle(), usual])
     expect_run(page, RING, f"set_link:{ENDS},bandwidth=12.5GBps")
     slider = choose(page, RANK, "bytes")
     until_worked_out(page)

@@ -103,7 +103,7 @@ test("while one drags the run itself is the ghost, whatever it is dragged to, an
       return preview.ghost?.timeline ?? null;
     },
   };
-  const host = { first: () => pane, whatIf, stretch() {}, draw() {} };
+  const host = { first: () => pane, whatIf, say() {}, stretch() {}, draw() {} };
   const preview = new Preview(pane, host);
   for (const rate of [20, 12.5, 6]) {
     const { before, after } = preview.show(HALF.replace("12.5", rate));

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
-from ops.libraries.nccl.constants import ABLE, NVLS_DEPTH, PROTOCOLS, RCCL_LL, Protocol
+from ops.libraries.nccl.constants import ABLE, NVLS_DEPTH, PROTOCOLS, RCCL_LL, SLOTS, Protocol
 from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.own.numbers import of_machine
 from ops.libraries.nccl.own.pace import Pace
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 POINT_TO_POINT = ("alltoall", "sendrecv")
 """Collectives that NCCL makes of sends and receives; the tuner has no say in them."""
-CHUNK = {"LL": 16 * KiB, "LL128": 562 * KiB, "Simple": 512 * KiB}
-"""What a channel of a tree or a chain sends at once: the data of a slot of its buffer."""
+CHUNK = {"LL": 16 * KiB, "LL128": 562 * KiB}
+"""What a channel of a tree or a chain sends at once, the data of a slot of its buffer; with Simple that may be set."""
 MOST_SEGMENTS, MOST_TRANSFERS, LEAST_ROOM = 256, 1 << 17, 8
 """Pieces of a pipeline: more change a time by a hundredth, and large machines run fewer."""
 RUNS = {
@@ -80,6 +80,7 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
     if collective not in ABLE:
         raise InputError("nccl.unknown", collective=collective, choices=(*ABLE, *POINT_TO_POINT))
     able = [c for c in candidates(collective, size, seen.situation) if _runs(collective, c, seen)]
+    able = able if options.nvls_enable else [c for c in able if not c.algorithm.startswith("NVLS")]
     if seen.amd and size >= RCCL_LL * seen.situation.n and not options.protocol:
         able = [c for c in able if c.protocol != "LL"]
     algorithms, protocols = options.algorithms(collective), options.protocols(collective)
@@ -192,7 +193,7 @@ def _segments(choice: NcclChoice, candidate: Candidate) -> int:
 def _chunk(choice: NcclChoice, candidate: Candidate) -> int:
     """Bytes of a channel that a tree or a chain sends at once: smaller where hops are many (calcCollChunking)."""
     at, of_channel = choice.seen.situation, choice.size / running_channels(choice.seen.situation)
-    chunk = CHUNK[candidate.protocol]
+    chunk = CHUNK.get(candidate.protocol) or at.variables.buffsize // SLOTS
     if candidate.algorithm == "Ring":
         return min(chunk, 128 * KiB)  # a quarter of a slot: threads copy on before all of it is there
     if candidate.algorithm == "Tree" and candidate.protocol == "Simple":
