@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -30,6 +31,7 @@ from ops.measured.layers import (
     FittedLayers,
     Judged,
     TableGroup,
+    coverage,
     entries,
     errors,
     fit_layers,
@@ -39,6 +41,7 @@ from ops.measured.layers import (
     units,
     unseen,
 )
+from ops.measured.own.classes import as_dict, bands_beside, class_errors, own_rows
 from ops.measured.rivals import RIVALS
 from ops.measured.rows import Table
 from ops.measured.steps import PredictedRow, judged, predicted, source_of, sources
@@ -178,10 +181,15 @@ def _left_out(tables: list[Table], strange: Strange, output: str | None) -> Answ
     every, refused = units(tables)
     if not every:
         raise InputError("accuracy.no_layers")
-    fitted = fit_layers(every, progress=lambda text: click.echo(text, err=True))  # it takes minutes
+    tell = partial(click.echo, err=True)  # it takes minutes
+    fitted = fit_layers(every, progress=tell)
     pairs, unknown = list(leave_one_out(every, fitted)), list(unseen(every, fitted))
     judged = judgements(fitted, pairs, unknown)
+    own = own_rows(every, fitted, progress=tell)
     kept = entries(every, fitted, pairs, unknown)
+    kept["bands"] = bands_beside(tables, every, own, kept)
+    classes = class_errors(pairs, own, coverage(pairs, unknown))
+    kept["classes"] = {one.name: as_dict(one) for one in classes}
     if output:
         write_whole(output, json.dumps(kept, indent=2) + "\n")
     alone = [
@@ -191,6 +199,7 @@ def _left_out(tables: list[Table], strange: Strange, output: str | None) -> Answ
     ]
     data = {
         "tables": [_judged(one) for one in judged],
+        "classes": [as_dict(one) for one in classes],
         "one_host": _of_one_host(every, fitted, pairs, unknown),
         "repeats": _agreement("apart", repeats(tables)) | {"calls": repeats(tables).rows},
         "layers": kept,
@@ -248,11 +257,20 @@ def _left_text(data: dict[str, Any]) -> str:
         f"{name + ', all rows on one host':52} {'':20} {_pairs(row, 'fitted', LEFT, 'unseen')}"
         for name, row in data["one_host"].items()
     ]
+    lines += [_class_line(one) for one in data["classes"]]
     lines += [f"{kind}: {_of_tables(total)}" for kind, total in data["medians"].items()]
     if again := data["repeats"]["calls"]:
         lines.append(f"{again} calls were measured more than once: {_pairs(data['repeats'], 'apart').strip()} apart")
     lines.append(f"of the rows left out {data['inside_band']:.0%} lie inside the band said to hold 80 %")
     return "\n".join([*lines, *(f"outside: {entry['source']}: {entry['why']}" for entry in data["outside"])])
+
+
+def _class_line(one: dict[str, Any]) -> str:
+    """A class: how near it comes left out, with and without two own numbers, and what its bands hold."""
+    errors = _pairs(one, "stock", "own")
+    held = f"{_percent(one['inside']):>8}{_percent(one['own_inside']):>8}"
+    counts = f"{one['tables']:3} set-ups {one['rows']:5} rows"
+    return f"{one['name']:26} {counts}  left out, with two own numbers {errors}  inside {held}"
 
 
 def _pairs(row: dict[str, Any], *names: str) -> str:

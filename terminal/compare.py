@@ -8,7 +8,7 @@ import click
 
 from ops.answers import Answered, answer, carried_out, of_run, of_stall
 from ops.lab.crossovers import crossovers
-from ops.libraries.nccl.layers import expected_error
+from ops.libraries.nccl.own.band import band_of
 from ops.plan import Plan
 from ops.plan.notation import differences
 from ops.run import Run
@@ -115,7 +115,9 @@ def _row(spec: str, outcome: Run) -> dict[str, Any]:
         **parts(outcome),
         "verified": outcome.verdict.verdict == "ok",
         "nccl": outcome.work.settings.get("release"),
-        "expected_error": expected_error(outcome.topology, outcome.work.settings, outcome.size),
+        "expected_error": band_of(
+            outcome.topology, outcome.work.settings, outcome.size, outcome.timing.faults, outcome.timing.ranks
+        ),
     }
 
 

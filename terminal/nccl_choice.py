@@ -7,6 +7,7 @@ import click
 from ops.answers.contradiction import against_others, against_tuner
 from ops.libraries.nccl.choice import NcclChoice, choose, work_of
 from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.band import band_at
 from ops.libraries.nccl.releases import NEWEST
 from ops.libraries.nccl.tuner import Candidate
 from ops.libraries.nccl.variables import machine_with, set_variables
@@ -101,17 +102,23 @@ def _choice(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
     rows = [row(candidate, run) for candidate, run in runs.items()]
     times = {candidate: run.time for candidate, run in runs.items()}
     apart = against_tuner(runs[choice.chosen], choice.chosen), against_others(times, choice.chosen)
-    best, family = rows[0], family_of(topology)
+    best = rows[0]
     return {
         "size_bytes": choice.size,
         "algorithm": best["algorithm"],
         "protocol": best["protocol"],
         "predicted_s": best["predicted_s"],
         "simulated_s": best["simulated_s"],
-        "expected_error": family.expected_error(choice.size) if family else None,
+        "expected_error": _band(topology, choice),
         "contradictions": [str(message) for message in apart if message],
         "candidates": rows,
     }
+
+
+def _band(topology: Topology, choice: NcclChoice) -> float | None:
+    at = choice.seen.situation
+    told = at.variables.changed.keys() - {"algorithm", "protocol", "nccl"}
+    return None if told else band_at(topology, choice.size, at.n)
 
 
 def _text(data: dict[str, Any]) -> str:

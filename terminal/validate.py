@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.band import bands_at
 from ops.libraries.nccl.own.numbers import calibrated
 from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.variables import machine_with, set_variables
@@ -94,7 +95,7 @@ def validate(
 def _table(topology: Topology, table: Table, why: str, rows: list[Compared], release: str) -> dict[str, Any]:
     pairs = table.kind == "osu"
     family, errors = None if pairs else family_of(topology), verdict(rows)
-    below, above = family.bands if family and rows else (None, None)
+    below, above = bands_at(topology, table.ranks) if family and rows else (None, None)
     return {
         "source": table.source,
         "machine": topology.name,

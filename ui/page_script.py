@@ -7,18 +7,19 @@ from typing import Any
 
 import streamlit as st
 
-SCRIPTS = Path(__file__).parents[1] / "assets" / "page"
+ASSETS = Path(__file__).parents[1] / "assets"
+SCRIPTS = ASSETS / "page"
 
 
 @cache
-def page_script(name: str) -> Callable[..., Any]:
-    """What mounts the script of this name, in its style sheet if it has one; arguments are those of components.
+def page_script(name: str, folder: str = "page") -> Callable[..., Any]:
+    """What mounts a folder's script of this name, in its style sheet if it has one; arguments are those of components.
 
     The key of one that draws nothing begins with `script_`: by that the page's style takes it out of the flow, and
     nothing moves when it comes.
     """
-    script = (SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
-    look = SCRIPTS / f"{name}.css"
+    script = (ASSETS / folder / f"{name}.js").read_text(encoding="utf-8")
+    look = ASSETS / folder / f"{name}.css"
     css = look.read_text(encoding="utf-8") if look.exists() else None
     mounted: Callable[..., Any] = st.components.v2.component(
         f"ringside_{name}", html="<span>\n</span>", css=css, js=script

@@ -29,6 +29,14 @@ export class Frames {
     return [camera.x(x), camera.y(y), width * camera.wide, height * camera.high];
   }
 
+  // Whether a point is on the mark of idle devices.
+  isMark(px, py) {
+    return this.#boxes.some((box) => {
+      const [x, y, w, h] = this.#place(box);
+      return box[1] === "idle" && px > x && px < x + w && py > y && py < y + h;
+    });
+  }
+
   #trace(g, box, round) {
     g.beginPath();
     g.roundRect(...this.#place(box), round);

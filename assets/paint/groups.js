@@ -83,11 +83,18 @@ export class Level {
     this.alone = [];
     this.inside = new Map([...this.closed].map((k) => [k, []]));
     if (this.closed.size) this.#bundle(scale);
-    else this.alone = scene.lines.map((_, k) => k);
+    else this.alone = scene.lines.map((_, k) => k).filter((k) => !this.#isHidden(k));
   }
 
   get bundles() {
     return [...this.#bundles.values()];
+  }
+
+  // Whether a line ends at a device that is folded away.
+  #isHidden(line) {
+    const { isHidden } = this.#scene;
+    const { src, dst } = this.#timeline.links;
+    return Boolean(isHidden) && (isHidden(src[line]) || isHidden(dst[line]));
   }
 
   // A number for what a device is drawn as: itself, or the tile it is in.
@@ -136,8 +143,9 @@ export class Level {
     src.forEach((from, link) => {
       const [a, b] = [this.#end(from), this.#end(dst[link])];
       if (a === b) this.inside.get(a - this.in.length)?.push(link);
-      else if (a < this.in.length && b < this.in.length) this.alone.push(link);
-      else {
+      else if (a < this.in.length && b < this.in.length) {
+        if (!this.#isHidden(link)) this.alone.push(link);
+      } else {
         const key = a * count + b;
         if (!this.#bundles.has(key)) this.#bundles.set(key, { a, b, links: [], points: this.#points(a, b, scale) });
         this.#bundles.get(key).links.push(link);

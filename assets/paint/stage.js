@@ -3,7 +3,7 @@
 import { offLine, pointAlong, walk } from "../trace/walk.js";
 import { Ways } from "../trace/ways.js";
 import { percent, rateText } from "../trace/words.js";
-import { SMALL, boxOf, paintBlocks, paintTrails, sideOf } from "./blocks.js";
+import { SMALL, boxOf, paintBlocks, paintTrails, sideAt, sideOf } from "./blocks.js";
 import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
@@ -17,14 +17,13 @@ import { hasRoom, paintTelling } from "./telling.js";
 const RATES = 32;
 const TRAILED = 64; // blocks in flight, up to which they have trails
 const RATED = 34; // pixels per device width from which on rates are written
-const LARGEST = 30; // pixels across the largest block
 const LEAST_HIGH = 180;
 const INNER = 0.58; // of what is between the devices of a ring, across and down, that is clear of all others
 
 // `scene` says what stands where:
 // `devices` with `x`, `y`, `kind`, `name`, `rank`, `boxes`; `lines` as points and their `widths` in pixels;
 // `shares(t)` how full every line is, `waitedFor(t)` says which are red, `faulty(t)` which cannot carry what they
-// should, `path(i)` a transfer's way, `isRing` whether its middle is free, `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
+// should, `path(i)` a transfer's way, `isRing` whether its middle is free, `isHidden(d)` what is folded away, `focus` what a line is called when it is chosen, `device(d)` which of the machine's devices a drawn one is.
 export class Stage {
   #backdrop = null; // where the camera has stood for longer than a frame
   #devices;
@@ -41,6 +40,7 @@ export class Stage {
   #marks;
   #seen = [];
   #shares = null;
+  #shown = null; // the columns of the run on the backdrop
   #still = null;
   #surface;
   #turn = -1;
@@ -98,13 +98,19 @@ export class Stage {
   // Find what is seen from where the camera stands.
   #look() {
     const { camera, scene } = this;
-    this.#turn = camera.turn;
+    [this.#turn, this.#shown] = [camera.turn, this.timeline.c];
     this.#level = new Level(this.timeline, scene, this.#groups, camera.scale);
     this.#lines.see(this.#level);
     const [left, top, right, bottom] = camera.view;
     const { x, y } = scene.devices;
     this.#seen = [...x.keys()].filter(
-      (d) => this.#level.in[d] < 0 && x[d] > left - 6 && x[d] < right + 6 && y[d] > top - 1 && y[d] < bottom + 1,
+      (d) =>
+        !scene.isHidden?.(d) &&
+        this.#level.in[d] < 0 &&
+        x[d] > left - 6 &&
+        x[d] < right + 6 &&
+        y[d] > top - 1 &&
+        y[d] < bottom + 1,
     );
     this.#ways = new Ways(this.timeline, this.#groups, this.#level);
     this.#backdrop = null;
@@ -144,7 +150,7 @@ export class Stage {
   // sheets, which are laid in no time but take longer to be made.
   #paintStill(t, line) {
     const surface = this.#surface;
-    if (this.#turn !== this.camera.turn) {
+    if (this.#turn !== this.camera.turn || this.#shown !== this.timeline.c) {
       this.#look();
       this.#paintAtOnce(t, line);
       return;
@@ -264,7 +270,7 @@ export class Stage {
   #paintBlocks(g, t, { focus, lit, travel }) {
     const { camera, timeline } = this;
     const { colours } = this.#surface;
-    const side = Math.min(LARGEST, Math.max(6, camera.scale * 0.42));
+    const side = sideAt(camera.scale);
     const within = this.#fly(t);
     this.#marks.paintFlights(g, within, t, colours);
     const trails = travel ? [] : this.#trails(t, side);
@@ -336,6 +342,11 @@ export class Stage {
   #centre(d) {
     const [x, y, w, h] = this.#devices.box(d);
     return { x: x + w / 2, y: y + h / 2 };
+  }
+
+  // Whether a point is on the mark of idle devices.
+  isMark(px, py) {
+    return this.#frames.isMark(px, py);
   }
 
   // What is under the pointer: a block, a device or a line.

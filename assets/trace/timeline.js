@@ -5,7 +5,7 @@ import { Contents } from "./contents.js";
 import { sendsOf } from "./sends.js";
 import { Sets } from "./sets.js";
 import { Stretches } from "./stretches.js";
-import { byEnd, firstFrom, linesOf, pointAlong, walk } from "./walk.js";
+import { byEnd, firstFrom, linesOf, pointAlong, routeAlong } from "./walk.js";
 
 const REDUCE = 1;
 
@@ -100,20 +100,8 @@ export class Timeline {
 
   // A route along the lines of its links, each walked the way the message goes.
   path(route) {
-    this.#paths[route] ??= this.#walked(route);
+    this.#paths[route] ??= routeAlong(this, this.lines, route);
     return this.#paths[route];
-  }
-
-  #walked(route) {
-    const { c, links, lines } = this;
-    const points = [];
-    const [first, stop] = [c.route_start[route], c.route_start[route + 1]];
-    for (let k = first; k < stop; k += 1) {
-      const link = c.route_link[k];
-      const from = c.node[c.node_start[route] + (k - first)];
-      points.push(...(links.src[link] === from ? lines[link] : lines[link].toReversed()));
-    }
-    return walk(points);
   }
 
   // The step under way at t: 0 before the first, k until step k and all before it have ended.

@@ -60,3 +60,15 @@ export function linesOf(columns, name) {
     Array.from({ length: start[line + 1] - start[line] }, (__, k) => [xs[start[line] + k], ys[start[line] + k]]),
   );
 }
+
+// A route along the lines of its links, each walked the way the message goes.
+export function routeAlong({ c, links }, lines, route) {
+  const points = [];
+  const [first, stop] = [c.route_start[route], c.route_start[route + 1]];
+  for (let k = first; k < stop; k += 1) {
+    const link = c.route_link[k];
+    const from = c.node[c.node_start[route] + (k - first)];
+    points.push(...(links.src[link] === from ? lines[link] : lines[link].toReversed()));
+  }
+  return walk(points);
+}

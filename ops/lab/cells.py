@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from ops.lab.steps import facts_of, hashed, words_of
-from ops.libraries.nccl.layers import expected_error
+from ops.libraries.nccl.own.band import band_of
 from ops.plan import Plan, PreparedRun
 from ops.plan.library_choice import collective_of
 from ops.plan.python_file import python_file
@@ -174,5 +174,5 @@ def _facts(outcome: Run) -> Row:
         "verified": verdict.verdict == "ok",
         "reason": None if verdict.ok else verdict.reason,
         "nccl": outcome.work.settings.get("release"),
-        "expected_error": expected_error(timing.topology, outcome.work.settings, timing.size),
+        "expected_error": band_of(timing.topology, outcome.work.settings, timing.size, timing.faults, timing.ranks),
     }

@@ -146,7 +146,7 @@ class Grid:
 
     def _carried(self, sources: Sequence[Source]) -> list[tuple[Source, list[dict[str, Any]]]]:
         """Each source with what it carries, from which ranks: sizes or counts with roots, as words of a plan."""
-        sizes, roots = _sizes(self.sizes), [_whole(text, "roots", 0) for text in self.roots]
+        sizes, roots = sizes_of(self.sizes), [_whole(text, "roots", 0) for text in self.roots]
         for some, has, what in ((roots, "rooted", "root"), (self.counts, "vector", "counts")):
             if some and not any(getattr(source, has) for source in sources):
                 raise InputError("grid.nothing_takes", what=what, names=[source.name for source in sources])
@@ -267,10 +267,10 @@ def _whole(text: str, what: str | Message, low: int) -> int:
     return int(Parameter(str(what), "int", None, low=low, high=(1 << 31) - 1).parse(text, Message("the grid")))
 
 
-def _sizes(texts: Sequence[str]) -> list[int]:
+def sizes_of(texts: Sequence[str]) -> list[int]:
     """Bytes from sizes and ranges of them.
 
-    >>> _sizes(["1KiB..8KiB", "1MB"])
+    >>> sizes_of(["1KiB..8KiB", "1MB"])
     [1024, 2048, 4096, 8192, 1000000]
     """
     sizes: list[int] = []

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from ops.libraries.nccl.layers import HALVES, LARGE, family_of
+from ops.libraries.nccl.own.band import bands_at
 from ops.measured.comparison import Agreement, Compared, by_ranks, compare_table, verdict
 from ops.measured.files import place
 from ops.measured.layers import FittedLayers, Judged, TableGroup, errors, of_another
@@ -170,7 +171,7 @@ def runs_of(system: str, topology: Topology, compared: Sequence[Compared], kind:
             sizes=tuple(row.size for row in rows),
             measured=tuple(row.measured for row in rows),
             models={OURS: tuple(row.simulated for row in rows), **_others(topology, rows)},
-            expected=family.bands if family else (None, None),
+            expected=bands_at(topology, ranks),
             rests_on=len(family.tables) if family else 0,
         )
 

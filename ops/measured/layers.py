@@ -193,12 +193,17 @@ def errors(unit: TableGroup, fitted: FittedLayers) -> list[Compared]:
 def leave_one_out(every: Sequence[TableGroup], fitted: FittedLayers) -> Iterator[tuple[TableGroup, list[Compared]]]:
     """Every unit with its rows as they come out where its layer was fitted without it."""
     for unit in every:
-        kind, name = unit.layer
-        rest = FittedLayers({key: dict(value) for key, value in fitted.factors.items()})
-        rest.factors[kind].pop(name)
-        if unit.name in fitted.without:
-            rest.factors[kind][name] = fitted.without[unit.name]
-        yield unit, errors(unit, rest)
+        yield unit, errors(unit, without(unit, fitted))
+
+
+def without(unit: TableGroup, fitted: FittedLayers) -> FittedLayers:
+    """The layers as they are without a unit's table; its own layer is left out where it has no other table."""
+    kind, name = unit.layer
+    rest = FittedLayers({key: dict(value) for key, value in fitted.factors.items()})
+    rest.factors[kind].pop(name)
+    if unit.name in fitted.without:
+        rest.factors[kind][name] = fitted.without[unit.name]
+    return rest
 
 
 def _quantile(values: Sequence[float]) -> float:

@@ -134,7 +134,7 @@ def run(
         raise InputError("call.settings", work=work.name)
     if plan.is_kept and not (machine is None and faults is None):
         raise InputError("call.kept_run", schedule=plan.schedule_name)
-    plan, topology = _placed(plan, machine)
+    plan, topology = placed_plan(plan, machine)
     if plan.is_kept:
         return plan.run()
     prepared = PreparedRun(plan, topology, _work(plan, topology, work))
@@ -197,7 +197,7 @@ def _work(plan: Plan, topology: Topology, made: Schedule | Algorithm | Work | No
     return work.blocking() if plan.blocking else work
 
 
-def _placed(plan: Plan, machine: Any) -> tuple[Plan, Topology]:
+def placed_plan(plan: Plan, machine: Any) -> tuple[Plan, Topology]:
     """The machine, and the plan with its words."""
     if machine is None:
         return plan, plan.topology()

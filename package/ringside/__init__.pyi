@@ -4,6 +4,8 @@ from ops import ALGORITHMS as ALGORITHMS
 from ops import algorithm as algorithm
 from ops.collectives import COLLECTIVES as COLLECTIVES
 from ops.collectives import allreduce as allreduce
+from ops.expected import ExpectedRow as ExpectedRow
+from ops.expected import expected as expected
 from ops.lab.grid import Grid as Grid
 from ops.lab.winners import WinnerMap as WinnerMap
 from ops.plan import Plan as Plan

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.libraries.nccl.layers import expected_error
+from ops.libraries.nccl.own.band import band_of
 from ops.run import Run
 from sim.placement import placement_of
 from sim.trace import Timing
@@ -45,7 +45,7 @@ def origin(outcome: Run) -> dict[str, Any]:
         "ranks": timing.ranks,
         "placement": placement_of(timing.topology, timing.ranks) or None,
         "nccl": work.settings.get("release"),
-        "expected_error": expected_error(timing.topology, work.settings, timing.size),
+        "expected_error": band_of(timing.topology, work.settings, timing.size, timing.faults, timing.ranks),
     }
 
 

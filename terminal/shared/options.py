@@ -216,7 +216,7 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
         return capture | edits | {"network": network, "against": others}
     if words.get("pairs") is not None:
         raise InputError("option.pairs")
-    if spec and _is_file(spec):
+    if spec and is_file(spec):
         raise InputError("option.is_file", spec=spec)
     if rates:
         raise InputError("option.default")
@@ -225,7 +225,7 @@ def _machine(words: Words, *, needed: bool) -> dict[str, str]:
 
 def placement_word(where: str) -> str:
     """A placement in one line: as it is, or what the file of this name says. Raises InputError."""
-    if _is_file(where) or Path(where).suffix in ENDINGS:
+    if is_file(where) or Path(where).suffix in ENDINGS:
         return in_one_line(read_text(Path(where), Expected(file="a rank file")), where)
     return where
 
@@ -234,12 +234,13 @@ def calibration_word(where: str | None) -> str:
     """Numbers as one word: as they are, or what the file of this name says; nothing for None. Raises InputError."""
     if where is None:
         return ""
-    if _is_file(where) or Path(where).suffix == ".json":
+    if is_file(where) or Path(where).suffix == ".json":
         return word_in(read_text(where, EXPECTED), where)
     return str(own_numbers(where))
 
 
-def _is_file(word: str) -> bool:
+def is_file(word: str) -> bool:
+    """Whether a word is the name of a file, or standard input."""
     try:
         return is_standard_input(word) or Path(word).is_file()
     except (OSError, ValueError):  # no name of a file: too long, or with a zero in it

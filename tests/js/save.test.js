@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import mount from "../../assets/page/save.js";
+import mount from "../../assets/share/save.js";
 
 const file = (number) => new TextEncoder().encode(`{"number":"${number}","name":"é.png","media":"image/png"}\nA\nB`);
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cellOf, frameOf } from "../../assets/page/share.js";
+import { cellOf, frameOf } from "../../assets/share/share.js";
 
 const HREF = "https://x.org/?machine=switch%3Aranks%3D3&t=0.001&embed=true&page=learn#part";
 

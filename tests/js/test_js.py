@@ -28,6 +28,7 @@ RUNS = {
     "contention": ("nodes:nodes=2,gpus=4", "alltoall.linear", 8, ()),
     "doubling": ("dgx1v", "allreduce.recursive_doubling", 8, ()),
     "tree": ("mesh:ranks=6", "broadcast.binomial", 6, ()),
+    "folded": ("dgx_a100", "allreduce.ring", 8, ()),
     "in_switch": ("switch:ranks=8", "allreduce.nvls", 8, ()),
     "fault": ("dual_socket_pcie", "allreduce.ring", 8, ("slow_link:src=CPU0,dst=CPU1,share=0.5,start=2ms,end=3ms",)),
     "slow": ("switch:ranks=8", "allreduce.ring", 8, ("slow_link:src=SW,dst=GPU3,share=0.5,start=1ms",)),

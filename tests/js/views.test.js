@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { paintIcon } from "../../assets/paint/icons.js";
+import { LEAST } from "../../assets/paint/labels.js";
 import { Surface } from "../../assets/paint/surface.js";
 import { labelOf, register, registered } from "../../assets/player/registry.js";
 import { pointAlong } from "../../assets/trace/walk.js";
@@ -181,7 +182,7 @@ function covered(calls, words) {
   return [...last.values()].filter(({ k, box }) => blocks.some((block) => block.k > k && meets(block.box, box)));
 }
 
-for (const name of ["ring", "contention", "doubling", "tree", "in_switch", "fault", "sockets"]) {
+for (const name of ["ring", "contention", "doubling", "folded", "tree", "in_switch", "fault", "sockets"]) {
   test(`no block covers a name on the machine of ${name}, as wide as a page or a phone`, async () => {
     const { timeline } = await run(name);
     const words = new Set(timeline.devices.label.flat());
@@ -194,18 +195,34 @@ for (const name of ["ring", "contention", "doubling", "tree", "in_switch", "faul
 
   test(`every device of the machine of ${name} has its name where there is room`, async () => {
     const { timeline } = await run(name);
-    const written = new Set(
-      opened("machine", timeline)
-        .paint(0)
-        .map(({ args: [word] }) => word),
-    );
-    for (const label of timeline.devices.label)
-      assert.ok(
-        label.some((word) => written.has(word)),
-        label[0],
-      );
+    const { devices, kinds } = timeline;
+    const { paint, picture } = opened("machine", timeline);
+    const written = new Set(paint(0).map(({ args: [word] }) => word));
+    const isSmall = (d) => kinds[devices.kind[d]][1] * picture.camera.scale < LEAST + 1;
+    for (const [d, label] of devices.label.entries())
+      if (!devices.hidden.includes(d) && !isSmall(d))
+        assert.ok(
+          label.some((word) => written.has(word)),
+          label[0],
+        );
   });
 }
+
+test("idle PCIe is one mark, which opens where it is pressed and closes beside all devices", async () => {
+  const { timeline } = await run("folded");
+  const { paint, picture } = opened("machine", timeline);
+  const written = () => new Set(paint(0).map(({ args: [word] }) => word));
+  assert.ok([...written()].some((word) => String(word).startsWith("PCIe idle")) && !written().has("NIC 0"));
+  const [, , x, y, wide, high] = timeline.devices.boxes.find(([, kind]) => kind === "idle");
+  const at = [picture.camera.x(x + wide / 2), picture.camera.y(y + high / 2)];
+  assert.equal(picture.press(2, 2), false);
+  assert.equal(picture.press(...at), true);
+  const canvas = new Canvas(1, 1);
+  picture.layout(new Surface(canvas, COLOURS), { ...ROOM, span: timeline.time });
+  picture.paint(0, { focus: null, lit: null });
+  assert.ok(canvas.context.calls.some(({ args }) => args[0] === "NIC 0" || args[0] === "0"));
+  assert.equal(picture.press(1, 1), true);
+});
 
 test("a box without room for its name has the sign of its kind", () => {
   const signs = ["CPU", "NET", "NIC", "NVS", "PCI"].map((kind) => {

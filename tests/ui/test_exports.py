@@ -236,7 +236,7 @@ def test_a_film_draws_what_has_changed_alone(monkeypatch):
     monkeypatch.setattr(
         figure_holdings, "_bars", lambda axes, bars, z: (drawn.append(len(bars)), rectangles(axes, bars, z))
     )
-    reel = Reel(Film(HOSTS), "machine", 4.8, LIGHT)
+    reel = Reel(Film(HOSTS), "machine", 16, LIGHT)
     for t in np.linspace(0, HOSTS.time, 60):
         reel.frame(float(t))
     first, *later = drawn[::2]

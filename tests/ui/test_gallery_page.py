@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.visited import change_state, state_of
-from ui.controls.questions import is_same
+from ui.explore.questions import is_same
 from ui.export.exports import Shot
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import exhibits

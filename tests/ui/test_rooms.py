@@ -21,7 +21,7 @@ LEVELS = (
     {"simulate"},
     {"navigation"},
     {"controls"},
-    {"train", "build", "share"},
+    {"train", "build", "share", "explore"},
     {"learn"},
     {"frame"},
     {"server"},

@@ -17,8 +17,9 @@ from sim.trace.breakdown import PARTS
 from tests.ui.test_page import page
 from ui.build.words import SPOILED
 from ui.controls.compare import COMPARED
+from ui.explore.menu import GROUPS as ENTRIES
 from ui.export.exports import EXPORTS
-from ui.page_script import SCRIPTS
+from ui.page_script import ASSETS
 from ui.pages import PAGES
 from ui.pages.talk import FIELDS
 from ui.plan.examples import EXAMPLES
@@ -99,7 +100,8 @@ def test_every_text_is_used_somewhere():
     }
     spoken |= {f"board.row.{name}" for name in ("in", "out", "spare")} | {f"board.holds-{k}" for k in range(1, 5)}
     spoken |= {f"build.fault.{kind}" for kind in (*SPOILED.values(), "absent", "lacks", "extra", "other")}
-    share = (SCRIPTS / "share.js").read_text(encoding="utf-8")
+    spoken |= {f"page.explore.{group}" for group in ENTRIES}
+    share = (ASSETS / "share" / "share.js").read_text(encoding="utf-8")
     spoken |= {f"page.share.{name}" for name in re.findall(r'"([a-z.]+)"', share)}
     spoken |= {f"page.share.film.{name}" for name in ("begin", "end", "seconds", "width", "theme", "light", "dark")}
     spoken |= {f"page.share.{name}" for name in ("embed.hint", "embed.frame")}

@@ -18,7 +18,6 @@ from ops.plan.notation import kept
 from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.topology import Topology
-from ui.controls import explore
 from ui.controls.parameter import fresh
 from ui.controls.sidebar import likely, offered
 from ui.simulate.load import sizes
@@ -69,9 +68,7 @@ def line(plan: Plan, machine: str) -> Iterator[None]:
 
 
 def without_a_run(plan: Plan, topology: Topology) -> None:
-    """Draw the title of a plan on a machine of one rank, which runs nothing, and what leads to another one."""
-    with actions():
-        explore.draw(plan)
+    """Draw the title of a plan on a machine of one rank, which runs nothing."""
     with line(plan, topology.name):
         undo()
     st.warning(tell("page.nothing", machine=plain(topology.name)), icon=":material/error:")

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 
 from sim.schedule import NOTHING
-from ui.drawing.figures import Place, fonts, words
+from ui.drawing.figures import Place, Room, fonts, words
+from ui.layout.lines import SIZES
 from ui.layout.palette import Look, ink_on
 from ui.player.payload import rank_numbers, whole
 from ui.text import say
@@ -100,9 +101,10 @@ def _letters(axes: "Axes", wide: float) -> int:
     return min(3, int((right - x) / (0.6 * LETTER * point))) if y - low > LETTER * point else 0
 
 
-def strips_of(film: "Film", here: "Ground") -> dict[int, tuple[float, float]]:
-    """Left and lower end of every strip, by rank: what a rank holds in small, in its device."""
-    if not film.full or len(here.kinds) > MOST_NAMED:
+def strips_of(axes: "Axes", film: "Film", here: "Ground") -> dict[int, tuple[float, float]]:
+    """Left and lower end of every strip, by rank: what a rank holds in small, in its device below its name."""
+    is_small = Room(axes).high({"fontsize": LETTER}) > SIZES["GPU"][1] / 2
+    if not film.full or is_small or len(here.kinds) - len(here.hidden) > MOST_NAMED:
         return {}
     places = zip(here.ranks, here.x, here.y, strict=True)
     return {rank: (x - 0.5, y + 0.42) for rank, x, y in places if rank >= 0}
@@ -110,7 +112,7 @@ def strips_of(film: "Film", here: "Ground") -> dict[int, tuple[float, float]]:
 
 def strip_places(figure: Figure, film: "Film", here: "Ground") -> list[Place]:
     """The pixels of every strip."""
-    corners = [((x, low - STRIP), (x + 1.0, low)) for x, low in strips_of(film, here).values()]
+    corners = [((x, low - STRIP), (x + 1.0, low)) for x, low in strips_of(figure.axes[0], film, here).values()]
     if not corners:
         return []
     ends = figure.axes[0].transData.transform(np.reshape(corners, (-1, 2))).reshape(-1, 2, 2)
@@ -121,7 +123,7 @@ def strip_places(figure: Figure, film: "Film", here: "Ground") -> list[Place]:
 
 def strips(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look, since: float | None) -> None:
     """Ranks' slots in small, those that have changed: colour is the block, height how many contributions are in."""
-    ends = strips_of(film, here)
+    ends = strips_of(axes, film, here)
     if not ends:
         return
     held, complete = film.held(t), whole(film.trace.schedule)

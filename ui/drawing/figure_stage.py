@@ -18,6 +18,7 @@ from ui.drawing.figure_holdings import (
     rows_of,
     strip_places,
     strips,
+    strips_of,
 )
 from ui.drawing.figures import SENTENCE, SIDE, PagePart, Room, fonts, left, right, rounded, sheet, words
 from ui.drawing.lettering import Style
@@ -43,7 +44,7 @@ def stage(film: "Film", here: "Ground", width: float, look: Look) -> Figure:
     axes = figure.axes[0]
     frames = [rounded(box.x, box.y, box.width, box.height, 0.12) for box in here.boxes]
     axes.add_collection(PathCollection(frames, facecolors=look.panel, edgecolors="none", zorder=0), autolim=False)
-    axes.add_collection(LineCollection(here.lines, colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
+    axes.add_collection(LineCollection(here.seen(), colors=look.ink, linewidths=0.9, alpha=0.16), autolim=False)
     corners = [(box.x + far * box.width, box.y + far * box.height) for box in here.boxes for far in (0, 1)]
     middles = np.stack([here.x, here.y], axis=1)
     around = np.array([1.0, 0.6])
@@ -90,8 +91,10 @@ def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
     """Devices, and the lines between them that are busy, as full as they are."""
     names = words(axes, 3)
     style = {"fontsize": SMALL, "color": look.quiet, "va": "center", "weight": "bold", "family": fonts(film.language)}
+    room = Room(axes)
     for box in here.boxes:
-        names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
+        if room.holds(box.label, style, box.width - 0.6):
+            names.add(box.x + 0.3, box.y + (box.height - 0.28 if box.side else 0.28), box.label, style)
     loads = film.loads(t, here)
     busy = loads > IDLE
     full = [line for line, full in zip(here.lines, busy, strict=True) if full]
@@ -120,6 +123,8 @@ def _devices(axes: "Axes", film: "Film", here: "Ground", look: Look) -> None:
     paint: list[tuple[str, float]] = []
     names = words(axes, 4)
     for i, (x, y, rank) in enumerate(zip(here.x, here.y, here.ranks, strict=True)):
+        if i in here.hidden:
+            continue
         width, height = here.size(i)
         paint.append((look.surface, 0.8 if rank >= 0 else 0.5))
         frames.append(_frame(x - width / 2, y - height / 2, width, height, 0.1))
@@ -142,19 +147,22 @@ class Name(NamedTuple):
 
 def _named(axes: "Axes", film: "Film", here: "Ground", look: Look) -> list[Name]:
     """Names that have room in their devices."""
-    if len(here.kinds) > MOST_NAMED:
+    if len(here.kinds) - len(here.hidden) > MOST_NAMED:
         return []
     middle = {"color": look.ink, "ha": "center", "va": "center", "fontsize": SMALL, "family": fonts(film.language)}
     room = Room(axes)
     bold, normal = middle | {"weight": "bold"}, middle | {"weight": "normal"}
     form, names = _form(here, room, bold), []
+    beside = strips_of(axes, film, here)
     for i, (x, y, called, rank) in enumerate(zip(here.x, here.y, here.names, here.ranks, strict=True)):
+        if i in here.hidden:
+            continue
         width, height = here.size(i)
         style = bold if rank >= 0 else normal
         fitting = called if rank < 0 else called[form:]
         text = next((name for name in fitting if room.holds(name, style, width)), "")
-        if text:
-            down = height * 0.26 if rank >= 0 else 0.0
+        if text and room.high(style) <= height:
+            down = height * 0.26 if rank in beside else 0.0
             names.append(Name(x, y - down, text, style, (room.wide(text, style) / 2, room.high(style) / 2)))
     return names
 

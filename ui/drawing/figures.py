@@ -12,8 +12,8 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.path import Path
 
 from sim.units import fmt_size, fmt_time
+from ui.drawing.fonts import FAMILY, FOLDER
 from ui.drawing.lettering import Lettering, Style, across
-from ui.layout.fonts import FAMILY, FOLDER
 from ui.layout.palette import MANY, Look, ink_on
 
 if TYPE_CHECKING:
@@ -231,5 +231,5 @@ def paint_blocks(axes: "Axes", blocks: Sequence["Block"], look: Look) -> None:
             "family": fonts("en"),
         }
         style["fontsize"] = 9.5
-        if room.holds(b.label, style, side):
+        if room.holds(b.label, style, side) and room.high(style) <= side:
             labels.add(b.x, b.y, b.label, style)

@@ -4,7 +4,7 @@ The machine's own devices and links, or an algorithm's shape with a line for eve
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sim.trace import Trace
 from ui.layout.algorithm_layout import shape_of
 from ui.layout.boxes import Box
+from ui.layout.folding import folded
 from ui.layout.lines import SIZES, Floats, between
 from ui.layout.machine_layout import arrange
 from ui.layout.names import box_names, device_names
@@ -32,7 +33,7 @@ class Ground:
     `path(i)` are the points that transfer i goes by, `crossed(i)` the lines it goes along; `capacity(line,
     links)` is what a line can carry when links can carry so many B/s, or nan for one that is as wide as the flows on it
     find the machine; `link(line)` is the link that it is, or -1; `bars` has the widths of devices that are bars,
-    `ends(i)` the devices between which transfer i goes.
+    `ends(i)` the devices between which transfer i goes, `hidden` those that are folded away.
     """
 
     x: Sequence[float]
@@ -48,11 +49,19 @@ class Ground:
     link: Callable[[int], int] = lambda line: -1
     bars: Mapping[int, float] = field(default_factory=dict)
     ends: Callable[[int], tuple[int, int]] = lambda i: (0, 0)
+    hidden: Set[int] = frozenset()
 
     def size(self, device: int) -> tuple[float, float]:
         """Width and height of a device."""
         wide, high = SIZES[self.kinds[device]]
         return self.bars.get(device, wide), high
+
+    def seen(self) -> list[Floats]:
+        """Lines that do not end at what is folded away."""
+        if not self.hidden:
+            return list(self.lines)
+        spots = {(self.x[d], self.y[d]) for d in self.hidden}
+        return [line for line in self.lines if not any(_near(end, spots) for end in (line[0], line[-1]))]
 
     def clear(self, i: int) -> tuple[float, float]:
         """Shares of the way of transfer i at which its block leaves one device and meets the other."""
@@ -89,6 +98,11 @@ class Ground:
         )
 
 
+def _near(end: Floats, spots: Set[tuple[float, float]]) -> bool:
+    """Whether a line ends at one of some places."""
+    return any(abs(end[0] - x) + abs(end[1] - y) < 1.0 for x, y in spots)
+
+
 def _reach(size: tuple[float, float], way: Floats) -> float:
     """How far it is along a way from the middle of a device until a block beside it is clear of it."""
     steps = np.abs(way) / (np.hypot(*way) or 1.0)
@@ -97,7 +111,8 @@ def _reach(size: tuple[float, float], way: Floats) -> float:
 
 def machine(trace: Trace, language: str = "en") -> Ground:
     """The machine: a line for every link."""
-    topology, stage = trace.topology, arrange(trace.topology)
+    topology, hidden = trace.topology, folded(trace)
+    stage = arrange(topology, hidden)
     src, dst = topology.ends
     lines = between(stage.x, stage.y, src, dst, stage.bow, stage.bars)
     places = place_devices(trace)
@@ -129,6 +144,7 @@ def machine(trace: Trace, language: str = "en") -> Ground:
         lambda line: line,
         stage.bars,
         lambda i: (places[int(trace.schedule.src[i])], places[int(trace.schedule.dst[i])]),
+        hidden,
     )
 
 

@@ -74,6 +74,8 @@ def _points(line: Floats) -> str:
 
 def _devices(ground: Ground) -> Iterator[str]:
     for k, (x, y, kind, rank) in enumerate(zip(ground.x, ground.y, ground.kinds, ground.ranks, strict=True)):
+        if k in ground.hidden:
+            continue
         width, height = ground.bars.get(k, SIZES[kind][0]), SIZES[kind][1]
         look = "d" if rank >= 0 else "s"
         yield (

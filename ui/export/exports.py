@@ -204,7 +204,7 @@ def played(
 
     Without their `answer` that of the traces alone is shown.
     """
-    from ui.layout.fonts import faces
+    from ui.drawing.fonts import faces
     from ui.player.component import Start, player_data, style
     from ui.player.offers import offers
     from ui.player.payload import pack

@@ -9,22 +9,24 @@ in tiers.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from sim.topology import Device, Topology
 from ui.layout.algorithm_layout import MARGIN, OVAL
-from ui.layout.boxes import GAP, PAD, Bow, Piece, Stage, above, bars, beside, frame, in_rows, misfit
+from ui.layout.boxes import GAP, HEAD, PAD, Bow, Box, Piece, Stage, above, bars, beside, frame, in_rows, misfit
 from ui.layout.host_layout import SLIM, host, parents_of
 from ui.layout.network_layout import lattice, network, switch_tiers, tiers
 
 CIRCLE = 16
 """Up to this many GPUs a machine without a CPU side is drawn as a circle."""
+MARK = 4.2
+"""How wide the mark of idle devices is."""
 RAGGED = 1.0
 """How much better rows of unequal length have to fit."""
 
 
-def arrange(topology: Topology) -> Stage:
-    """Place every device; no two overlap."""
+def arrange(topology: Topology, idle: Set[int] = frozenset()) -> Stage:
+    """Place every device; no two overlap, but all that are `idle` in a host stand in one box."""
     kinds = {d.kind for d in topology.devices}
     gpus = [i for i, d in enumerate(topology.devices) if d.kind == "GPU"]
     grid = lattice(topology) or tiers(topology)
@@ -32,7 +34,7 @@ def arrange(topology: Topology) -> Stage:
         return grid
     if kinds <= {"GPU", "NVS"} and len(gpus) <= CIRCLE and len(topology.devices) - len(gpus) <= 1:
         return _circle(topology.devices, gpus)
-    return _hosts(topology)
+    return _hosts(topology, idle)
 
 
 def _circle(devices: Sequence[Device], gpus: list[int]) -> Stage:
@@ -46,20 +48,24 @@ def _circle(devices: Sequence[Device], gpus: list[int]) -> Stage:
     return Stage(x, y, [], 2 * across, 2 * down)
 
 
-def _hosts(topology: Topology) -> Stage:
+def _hosts(topology: Topology, idle: Set[int]) -> Stage:
     """Hosts, or the racks that they share switches in, in rows; what joins them in the middle, or above one row."""
     devices, parents = topology.devices, parents_of(topology)
     shared = [i for i, d in enumerate(devices) if d.kind == "NVS" and d.host < 0]
     net = [i for i, d in enumerate(devices) if d.kind == "NET"]
     apart = {*shared, *net}
     inside: dict[int, list[int]] = defaultdict(list)
+    folded: dict[int, list[int]] = defaultdict(list)
     for i, device in enumerate(devices):
         if i not in apart:
-            inside[device.host].append(i)
+            (folded if i in idle else inside)[device.host].append(i)
     framed, pad = len(inside) > 1 or bool(net), SLIM if shared else PAD
 
     def drawn(numbers: Sequence[int], *, flip: bool) -> list[Piece]:
-        pieces = [host(devices, parents, inside[n], slim=bool(shared), flip=flip) for n in numbers]
+        pieces = [
+            _folded(host(devices, parents, inside[n], slim=bool(shared), flip=flip), folded[n], flip=flip)
+            for n in numbers
+        ]
         if not framed:
             return pieces
         return [frame(p, f"host {n}", "host", below=flip, pad=pad) for p, n in zip(pieces, numbers, strict=True)]
@@ -87,6 +93,15 @@ def _hosts(topology: Topology) -> Stage:
     x, y = ([whole.at[i][k] for i in range(len(devices))] for k in (0, 1))
     bow = Bow(level=1.7) if whole.boxes else Bow()
     return Stage(x, y, whole.boxes, whole.width, whole.height, bow, whole.bars)
+
+
+def _folded(piece: Piece, idle: list[int], *, flip: bool) -> Piece:
+    """A host with one small mark for all that is idle in it, away from the network."""
+    if not idle:
+        return piece
+    box = Box(f"idle {len(idle)}", "idle", 0.0, 0.0, MARK, HEAD)
+    mark = Piece(dict.fromkeys(idle, (MARK / 2, HEAD / 2)), [box], MARK, HEAD)
+    return above([mark, piece][:: 1 if flip is False else -1])
 
 
 def _racks(topology: Topology, shared: Sequence[int], hosts: Sequence[int]) -> list[tuple[list[int], list[int]]]:

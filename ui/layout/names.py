@@ -29,6 +29,7 @@ WORDS = {
 BOXES = {
     "group": "box.group",
     "host": "box.host",
+    "idle": "box.idle",
     "NUMA": "box.numa",
     "plane": "box.plane",
     "rack": "box.rack",

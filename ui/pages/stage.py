@@ -19,7 +19,9 @@ from sim.topology import Topology
 from sim.topology.path_classes import pair_classes
 from sim.units import TimeScale, fmt_share
 from ui import address
-from ui.controls import answer, compare, diagnosis, explore, fork, form, questions, title
+from ui.controls import answer, compare, diagnosis, fork, form, title
+from ui.explore import menu as explore
+from ui.explore import questions
 from ui.export.exports import EXPORTS
 from ui.pages import page
 from ui.plan import picture
@@ -28,7 +30,8 @@ from ui.plan.picture import STALLED, Picture
 from ui.player import component
 from ui.player.offers import offers
 from ui.player.views import VIEWS
-from ui.share import menu, saving
+from ui.share import menu as share
+from ui.share import saving
 from ui.simulate import ahead, intro, past, story
 from ui.simulate.load import load_of
 from ui.simulate.machines import format_of, machine_of
@@ -60,6 +63,8 @@ def stage() -> None:
     with st.sidebar:
         plan, topology = form.choose(is_run=bool(runs))
     if topology is not None and topology.n < 2:
+        with title.actions():
+            explore.draw(plan)
         title.without_a_run(plan, topology)
         _machine_panel(topology)
         return
@@ -183,7 +188,7 @@ def _heading(plan: Plan, picture: Picture) -> None:
         st.title(plain(picture.title), anchor=False)
     with title.actions():
         explore.draw(plan)
-        menu.draw(plan, _place)
+        share.draw(plan, _place)
     with title.line(plan, picture.machine):
         if not state(SimulateState).is_first:
             compare.keep(plan)

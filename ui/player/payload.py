@@ -28,6 +28,7 @@ from sim.trace.metrics import critical_path
 from ui.layout.algorithm_layout import Shape, shape_of
 from ui.layout.boxes import Stage
 from ui.layout.captions import block_name, closing, goal, opening, step_captions
+from ui.layout.folding import folded
 from ui.layout.lines import SIZES, between
 from ui.layout.lines import columns as line_columns
 from ui.layout.machine_layout import arrange
@@ -54,10 +55,13 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     contents = followed(trace, _ticks(trace, trace.end)) if full and not trace.excerpt else unfollowed(trace)
     places = place_devices(trace)
     names = place_names(trace, places, language)
-    stage, shape = arrange(trace.topology), shape_of(trace.schedule, contents.block) if full else None
+    hidden, shape = folded(trace), shape_of(trace.schedule, contents.block) if full else None
+    stage = arrange(trace.topology, hidden)
+    whole_stage = arrange(trace.topology) if hidden else None
     header = {
         "meta": _meta(trace, full=full) | {"stalled": sentence(trace, language)},
-        "devices": _devices(trace, stage, language),
+        "devices": _devices(trace, stage, language) | {"hidden": sorted(hidden)},
+        "unfolded": _placed(whole_stage, language) if whole_stage else None,
         "kinds": {kind: list(size) for kind, size in SIZES.items()},
         "places": {"device": places, "name": names},
         "links": _links(trace),
@@ -81,7 +85,9 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     if full and why and not trace.excerpt:
         columns["path_on"] = why.spent_on
     columns["load"] = _load(trace)
-    columns |= line_columns("line", between(stage.x, stage.y, *trace.topology.ends, stage.bow, stage.bars))
+    columns |= _lines("line", trace, stage)
+    if whole_stage:
+        columns |= _lines("unfolded_line", trace, whole_stage)
     if shape:
         columns |= line_columns("shape_line", shape.lines())
     packed = _join(header, columns)
@@ -214,6 +220,13 @@ def _devices(trace: Trace, stage: Stage, language: str) -> dict[str, Any]:
         "numa": [d.numa for d in trace.topology.devices],
         "host": [d.host for d in trace.topology.devices],
         "rank": ranks,
+        **_placed(stage, language),
+    }
+
+
+def _placed(stage: Stage, language: str) -> dict[str, Any]:
+    """Where devices stand, and the boxes around them."""
+    return {
         "x": [round(x, 3) for x in stage.x],
         "y": [round(y, 3) for y in stage.y],
         "boxes": [list(box) for box in box_names(stage.boxes, language)],
@@ -221,6 +234,11 @@ def _devices(trace: Trace, stage: Stage, language: str) -> dict[str, Any]:
         "width": stage.width,
         "height": stage.height,
     }
+
+
+def _lines(name: str, trace: Trace, stage: Stage) -> dict[str, Array]:
+    """The points of all links."""
+    return line_columns(name, between(stage.x, stage.y, *trace.topology.ends, stage.bow, stage.bars))
 
 
 def _links(trace: Trace) -> dict[str, Any]:

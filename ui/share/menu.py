@@ -129,7 +129,7 @@ def _menu(plan: Plan, place: Place, *, is_here: bool) -> None:
     def added() -> None:
         talks.add(plan, place())
 
-    page_script("share")(
+    page_script("share", "share")(
         key=KEY,
         data={
             "link": link,

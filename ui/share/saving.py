@@ -114,4 +114,4 @@ def _send() -> None:
         become(state(SavingState).saved(value(SCRIPT).saved))
 
     made = state(SavingState).made
-    page_script("save")(key=SCRIPT, data=made[0].packed() if made else b"", on_saved_change=saved)
+    page_script("save", "share")(key=SCRIPT, data=made[0].packed() if made else b"", on_saved_change=saved)

@@ -11,6 +11,7 @@ from ops.diagnosis import Diagnosis, diagnose
 from ops.lab import sensitivity as links
 from ops.lab.winners import Change, changes
 from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.band import bands_at
 from ops.measured.accuracy import MeasuredRun, runs_of
 from ops.measured.comparison import Compared, Outside, compare_table
 from ops.measured.files import place, read_tables
@@ -185,7 +186,7 @@ def compared(text: str, name: str, machine: str | Plan, ranks: int) -> list[Comp
         compared_table = ComparedTable(topology.name, family.name if family else "", why, rows, outside, runs=runs)
         if family:
             compared_table = compared_table._replace(
-                is_measured=family.is_measured, rests_on=len(family.tables), band=family.bands
+                is_measured=family.is_measured, rests_on=len(family.tables), band=bands_at(topology, placed.ranks)
             )
         tables.append(compared_table)
     return tables

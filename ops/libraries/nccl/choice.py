@@ -155,12 +155,19 @@ def work_of(
         "channels": seen.situation.channels,
         "release": seen.situation.release,
         **decision.settings,
+        **_told(seen.situation.variables),
     }
     segments = decision.settings.get("segments", 1)
     perturbation = costs(seen, choice.collective, candidate.algorithm, candidate.protocol, choice.size, pace, segments)
     from ops.run.work import Work  # SimPy is for those who run it, not for those who list libraries
 
     return Work(schedule, entry.collective, entry, settings, perturbation)
+
+
+def _told(variables: Variables) -> dict[str, str]:
+    """The variables that change more than the choice among algorithms, as settings of a run."""
+    changed = [name for name in variables.changed if name not in ("algorithm", "protocol", "nccl")]
+    return {"variables": " ".join(changed)} if changed else {}
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,6 @@
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -75,19 +74,6 @@ class Family:
         """Every table that one of the layers was fitted to, once."""
         return tuple(dict.fromkeys(table for layer in self.layers for table in layer.tables))
 
-    def expected_error(self, size: float) -> float | None:
-        """The share by which four of five times differ at most, as tables did that the fit was not shown; None untold.
-
-        That of the network where there are several hosts.
-        """
-        stray = self.layers[-1].strays.get(HALVES[size >= LARGE])
-        return None if stray is None else math.expm1(stray)
-
-    @property
-    def bands(self) -> tuple[float | None, float | None]:
-        """The same below and from 1 MiB."""
-        return self.expected_error(1), self.expected_error(LARGE)
-
 
 @cache
 def layers() -> dict[str, dict[str, CostLayer]]:
@@ -115,6 +101,16 @@ def layers() -> dict[str, dict[str, CostLayer]]:
 def _kept() -> dict[str, dict[str, dict[str, Any]]]:
     kept: dict[str, dict[str, dict[str, Any]]] = json.loads(LAYERS.read_text())
     return kept
+
+
+def bands_kept() -> dict[str, Any]:
+    """What is known of bands beside those of layers: of calibrated machines, and how they widen with hosts."""
+    return _kept()["bands"]
+
+
+def classes_kept() -> dict[str, dict[str, Any]]:
+    """How near predictions come by class of set-up, as `accuracy --leave-out -o` found."""
+    return _kept()["classes"]
 
 
 @cache
@@ -180,12 +176,6 @@ def _gpus_of(topology: Topology) -> CostLayer | None:
 def _stands_in_hosts(topology: Topology) -> bool:
     """Whether its GPUs are in hosts: it was captured, or they hang on sockets."""
     return bool(topology.format) or any(topology.devices[device].numa >= 0 for device in topology.ranks)
-
-
-def expected_error(topology: Topology, settings: Mapping[str, object], size: float) -> float | None:
-    """By how much four of five times of a run with these settings differ at most; None for what is not NCCL's."""
-    family = family_of(topology) if "release" in settings else None
-    return family.expected_error(size) if family else None
 
 
 @lru_cache(maxsize=64)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ops.libraries.nccl.choice import pace_of
 from ops.libraries.nccl.layers import LARGE
+from ops.libraries.nccl.own.band import hosts_of
 from ops.libraries.nccl.own.numbers import KINDS, OwnNumbers, stock
 from ops.libraries.nccl.own.pace import Pace
 from ops.measured.calibration import Sample, overtaken, simulate_all, thinned
@@ -57,19 +58,24 @@ class FittedNumber(NamedTuple):
 
 @dataclass(frozen=True)
 class OwnFit:
-    """A set-up's numbers, and how far off rows were that the fit was not shown, beside the layers alone."""
+    """A set-up's numbers, and its rows as fits have them that were not shown these rows, beside the layers alone."""
 
     numbers: OwnNumbers
     fitted: tuple[FittedNumber, ...]
-    left_out: Agreement
-    stock: Agreement
+    rows: tuple[Compared, ...]
+    stock_rows: tuple[Compared, ...]
     dropped: tuple[str, ...] = ()
     """Numbers that were asked for and made rows left out no nearer."""
 
+    @property
+    def left_out(self) -> Agreement:
+        """How far off the rows are that were left out."""
+        return verdict(self.rows)
 
-def hosts_of(topology: Topology, ranks: int = 0) -> int:
-    """Nodes that the first so many ranks are on."""
-    return len({int(topology.nodes[device]) for device in topology.ranks[: ranks or topology.n]})
+    @property
+    def stock(self) -> Agreement:
+        """The same by the layers alone."""
+        return verdict(self.stock_rows)
 
 
 @dataclass(frozen=True)
@@ -86,13 +92,16 @@ class _Fits:
 
 
 def fit_own(
-    tables: Sequence[tuple[Topology, Table]], count: int = USUAL, progress: Callable[[str], None] = lambda text: None
+    tables: Sequence[tuple[Topology, Table]],
+    count: int = USUAL,
+    progress: Callable[[str], None] = lambda text: None,
+    base: Pace | None = None,
 ) -> OwnFit:
-    """So many numbers of a set-up from its tables, inside hosts and between them.
+    """So many numbers of a set-up from its tables, inside hosts and between them, on top of a pace, or of its layers.
 
     Raises InputError where the tables have too few rows.
     """
-    samples = [Sample(topology, thinned(table, SIZES)) for topology, table in tables]
+    samples = [Sample(topology, thinned(table, SIZES), base=base or pace_of(topology)) for topology, table in tables]
     rows = sum(len(sample.table.rows) for sample in samples)
     if not rows or (count > USUAL and rows < ROWS_EACH * count):
         raise InputError("calibrate.rows", rows=rows, count=count, least=max(1, ROWS_EACH * (count > USUAL) * count))
@@ -106,10 +115,10 @@ def fit_own(
         progress(f"{len(some)} tables of {'several hosts' if is_far else 'one host'}")
         free = [name for name in names if getattr(numbers, name) is None]
         fits, kept, less = _chosen(some, free, count, numbers)
-        usual = stock(pace_of(some[0].topology))
+        usual = stock(_base(some[0]))
         fitted += [_number(name, fits, usual) for name in kept]
         numbers, dropped, left_out = fits.whole, dropped + less, left_out + fits.left_out()
-    return OwnFit(numbers, tuple(fitted), verdict(left_out), verdict(_at(samples, None)), tuple(dropped))
+    return OwnFit(numbers, tuple(fitted), tuple(left_out), tuple(_at(samples, None)), tuple(dropped))
 
 
 def _chosen(
@@ -129,7 +138,7 @@ def _chosen(
 
 
 def _fit(samples: tuple[Sample, ...], names: Sequence[str], numbers: OwnNumbers) -> _Fits:
-    usual = stock(pace_of(samples[0].topology))
+    usual = stock(_base(samples[0]))
 
     def search(some: Sequence[Sample], start: OwnNumbers) -> OwnNumbers:
         for tries in (COARSE, FINE, FINE, FINEST):
@@ -175,10 +184,19 @@ def _at(samples: Sequence[Sample], numbers: OwnNumbers | None) -> list[Compared]
     """Every row as these numbers have it; as the layers alone have it for None."""
 
     def pace(sample: Sample) -> Pace:
-        base = pace_of(sample.topology)
-        return numbers.on(base) if numbers else base
+        return numbers.on(_base(sample)) if numbers else _base(sample)
 
-    return [row for sample in samples for rows in simulate_all([sample], pace(sample)) for row in rows]
+    every = [replace(sample, base=None) for sample in samples]
+    return [
+        row
+        for one, sample in zip(every, samples, strict=True)
+        for rows in simulate_all([one], pace(sample))
+        for row in rows
+    ]
+
+
+def _base(sample: Sample) -> Pace:
+    return sample.base or pace_of(sample.topology)
 
 
 def _off(rows: Sequence[Compared]) -> float:

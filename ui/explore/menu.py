@@ -12,7 +12,7 @@ from ops.plan import Plan
 from ops.plan.notation import kept
 from sim.machines import MACHINES
 from ui.controls.parameter import fresh
-from ui.controls.questions import is_same
+from ui.explore.questions import is_same
 from ui.lessons import LESSONS
 from ui.navigation import visit
 from ui.page_script import page_script
@@ -47,12 +47,12 @@ def draw(plan: Plan) -> None:
             elif group == PICTURES:
                 visit({"page": PICTURES})
 
-        page_script("explore")(
+        page_script("explore", "explore")(
             key=KEY,
             data={"groups": _entries(spoken()), "now": _shown(plan), "text": _texts(), "language": spoken()},
             on_open_change=opened,
         )
-    page_script("slash")(key="script_slash", data={"opens": "explore"})
+    page_script("slash", "explore")(key="script_slash", data={"opens": "explore"})
 
 
 def _shown(plan: Plan) -> list[str]:

@@ -1,0 +1,47 @@
+// A machine whose idle devices are folded into marks, until one is pressed; and folded again by a press on nothing.
+
+export class Foldable {
+  #folded;
+  #now;
+  #whole;
+
+  constructor(folded, whole) {
+    [this.#folded, this.#whole, this.#now] = [folded, whole, folded];
+  }
+
+  get camera() {
+    return this.#now.camera;
+  }
+
+  layout(surface, room) {
+    this.#now.layout(surface, room);
+  }
+
+  paint(t, state) {
+    this.#now.paint(t, state);
+  }
+
+  places(t) {
+    return this.#now.places(t);
+  }
+
+  ranks() {
+    return this.#now.ranks();
+  }
+
+  pick(x, y) {
+    return this.#now.pick(x, y);
+  }
+
+  tells(room) {
+    return this.#now.tells(room);
+  }
+
+  // Open or close at a point; whether anything is to be laid out anew.
+  press(x, y) {
+    const isOpen = this.#now === this.#whole;
+    if (isOpen ? this.pick(x, y) : !this.#now.isMark(x, y)) return false;
+    this.#now = isOpen ? this.#folded : this.#whole;
+    return true;
+  }
+}
