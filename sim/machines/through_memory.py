@@ -118,8 +118,10 @@ def _memory_of(host: Topology) -> Ints:
     return np.array([by_domain.get((d.host, d.numa), by_host.get(d.host, 0)) for d in host.devices], np.int32)
 
 
-def through_memory(machine: Topology, level: str = "LOC") -> Topology:
+def through_memory(machine: Topology, memory: float = 0.0, *, level: str = "LOC") -> Topology:
     """A machine whose GPUs copy through host memory where they are farther apart than a level; itself where none is.
+
+    All copies of a socket share `memory` B/s, or what such hosts reached where it is 0.
 
     Raises InputError for a machine without CPUs.
     """
@@ -127,11 +129,11 @@ def through_memory(machine: Topology, level: str = "LOC") -> Topology:
     pairs = np.array([(a, b) for a in gpus for b in gpus if a != b], np.int32).reshape(-1, 2)
     if not (levels(machine, pairs[:, 0], pairs[:, 1]) > LEVELS.index(level)).any():
         return machine
-    with_controllers = _controlled(machine)
+    with_controllers = _controlled(machine, memory)
     return replace(with_controllers, router=staged(with_controllers, level))
 
 
-def without_gpudirect(machine: Topology, level: str = "LOC") -> Topology:
+def without_gpudirect(machine: Topology, *, level: str = "LOC") -> Topology:
     """A machine whose NICs reach into the memory of no GPU that is farther away than a level; itself where none is.
 
     Raises InputError for a machine without CPUs.
@@ -154,11 +156,13 @@ def _first_host(machine: Topology) -> Ints:
     return np.flatnonzero((machine.kinds == "GPU") & (machine.places[0] == first)).astype(np.int32)
 
 
-def _controlled(machine: Topology) -> Topology:
+def _controlled(machine: Topology, memory: float = 0.0) -> Topology:
     """The machine with memory controllers: its own where it has some."""
     if any("MEM" in device.name for device in machine.devices):
         return machine
     if not (machine.kinds == "CPU").any():
         raise InputError("machine.no_memory", topology=machine.name)
+    if memory:
+        return with_memory(machine, memory)
     memory = SHARED_COPY_GEN5 if machine.generation in GEN5 else SHARED_COPY
     return with_memory(replace(machine, assumed=(*machine.assumed, COPIES), router=machine.routes), memory)

@@ -117,7 +117,7 @@ def read(
     host = replace(host, pairs=pairs, assumed=tuple(notes), overhead=overhead, gamma=gamma)
     whole = join_by_rails(host, hosts, rates.nic, rates.nic_latency)
     if p2p == "no" or (not p2p and has_no_peers(f"{gpu} {text}")):
-        copied = through_memory(whole, "NVL")
+        copied = through_memory(whole, level="NVL")
         assumed = () if p2p or copied is whole else ("GeForce cards have no P2P: give p2p=yes where a driver has it",)
         whole = copied.but(assumed=(*copied.assumed, *assumed))
     return whole if gdr else without_gpudirect(whole)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ops.libraries.nccl.choice import choose
-from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.own.band import band_at
 from ops.libraries.nccl.variables import FREE, Variables, machine_with, read, set_variables
 from ops.plan import Plan
 from sim.errors import InputError
@@ -116,9 +116,8 @@ def test_a_run_and_its_band_know_that_peers_are_switched_off() -> None:
     plan = Plan(algorithm="nccl.allreduce", machine="dgx_h100", size="64MiB", settings="NCCL_P2P_DISABLE=1")
     usual, slower = replace(plan, settings="").run(), plan.run()
     assert slower.time > 5 * usual.time
-    assert family_of(plan.topology()).expected_error(64 * MiB) > 2 * family_of(build("dgx_h100")).expected_error(
-        64 * MiB
-    )
+    assert band_at(build("dgx_h100"), 64 * MiB) is not None
+    assert band_at(plan.topology(), 64 * MiB) is None
 
 
 def slower(machine: str, size: str, setting: str) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from ops.libraries.nccl.layers import HALVES, LARGE, bands_kept, family_of
 from ops.libraries.nccl.own.numbers import of_machine
 from sim.faults.edits import EDITED
+from sim.machines.through_memory import COPIES
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS
 from sim.units import GiB
@@ -31,7 +32,7 @@ def is_unmeasured(topology: Topology) -> bool:
     """Whether a machine was changed into one that no table is of."""
     words = topology.name.split(", ")
     is_changed = EDITED in topology.name or not NETWORKS.keys().isdisjoint(word.removesuffix(EDITED) for word in words)
-    return is_changed or topology.name.endswith(" through host memory")
+    return is_changed or COPIES in topology.assumed
 
 
 def band_of(
