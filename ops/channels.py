@@ -77,7 +77,7 @@ def _played(step: Step, orders: Ints, units: int, pieces: int) -> list[Step]:
 
     slot = moved(step.slot)
     to = slot if step.to is step.slot else moved(step.to)
-    channel = np.arange(count, dtype=np.int32).reshape(-1, 1).repeat(len(step.src), axis=1)
+    channel = np.arange(count, dtype=np.int32).reshape(-1, 1) + count * step.channel
     return [
         Step(step.op, *columns) for columns in zip(rank[:, step.src], rank[:, step.dst], slot, to, channel, strict=True)
     ]

@@ -31,7 +31,7 @@ from terminal.shared.types import ASSIGNMENT, SIZE
         multiple=True,
         type=ASSIGNMENT,
         metavar="KEY=VALUE",
-        help="algorithm= or protocol= to force, nccl= for a release like 2.18",
+        help="variables of NCCL, like NCCL_ALGO=Ring; nccl= for a release like 2.18",
     ),
 )
 @click.option(
@@ -75,6 +75,7 @@ def _machine(topology: Topology, choice: NcclChoice) -> dict[str, Any]:
         "family": family.name if family else None,
         "rests_on": len(family.tables) if family else 0,
         "rings": [list(order) for order in choice.seen.orders],
+        "nics": choice.seen.doors(topology),
         "assumed": list(topology.assumed),
     }
 
@@ -121,6 +122,13 @@ def _band(topology: Topology, choice: NcclChoice) -> float | None:
     return None if set_by_hand else band_at(topology, choice.size, at.n)
 
 
+def _by(nics: dict[str, str | None]) -> str:
+    """How a ring comes in and goes out."""
+    out = "" if nics["enters"] == nics["leaves"] else f", out by {nics['leaves']}"
+    forwarded = f", forwarded by {nics['through']}" if nics["through"] else ""
+    return f"; {'in' if out else 'in and out'} by {nics['enters']}{out}{forwarded}"
+
+
 def _text(data: dict[str, Any]) -> str:
     nodes = f"{data['nodes']} nodes" if data["nodes"] > 1 else "one node"
     lines = [
@@ -138,7 +146,7 @@ def _text(data: dict[str, Any]) -> str:
         lines += [f"  note: {sentence}" for sentence in choice["contradictions"]]
     for k, ring in enumerate(data["rings"]):
         shown = " ".join(map(str, ring[:32])) + (" …" if len(ring) > 32 else "")
-        lines.append(f"ring {k}: {shown}")
+        lines.append(f"ring {k}: {shown}" + (_by(data["nics"][k]) if data["nics"] else ""))
     family = data["family"]
     lines.append(
         f"note: simulated with the calibration of {family}" if family else "note: simulated with NCCL's own constants"

@@ -8,7 +8,7 @@ from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.own.band import bands_at
 from ops.libraries.nccl.own.numbers import calibrated
 from ops.libraries.nccl.own.pace import Pace
-from ops.libraries.nccl.variables import set_variables
+from ops.libraries.nccl.variables import machine_with, set_variables
 from ops.measured.comparison import Compared, Outside, compare_table, verdict, winners
 from ops.measured.files import place, read_all
 from ops.measured.rows import Table
@@ -42,7 +42,7 @@ from terminal.shared.types import ASSIGNMENT, WHOLE
     multiple=True,
     type=ASSIGNMENT,
     metavar="KEY=VALUE",
-    help="algorithm= or protocol= that NCCL was forced to use, nccl= for a release like 2.18",
+    help="variables that NCCL had, like NCCL_ALGO=Ring; nccl= for a release like 2.18",
 )
 def validate(
     files: tuple[str, ...],
@@ -60,7 +60,7 @@ def validate(
     if not files:
         raise InputError("compare.nothing")
     words = assignments(",".join(settings), "--set")
-    set_variables(words, "validate")
+    own_variables = set_variables(words, "validate")
     rows: list[Compared] = []
     measured, strange = read_all(files)  # all are read before one is run
     outside = [Outside(name, 0, why) for name, why in strange]
@@ -71,6 +71,7 @@ def validate(
     for table in measured:
         try:
             topology, placed, why = place(table, machine, ranks, collective, where)
+            topology = machine_with(topology, own_variables)
         except InputError as error:
             if machine:
                 raise
@@ -94,7 +95,7 @@ def validate(
 def _table(topology: Topology, table: Table, why: str, rows: list[Compared], release: str) -> dict[str, Any]:
     pairs = table.kind == "osu"
     family, errors = None if pairs else family_of(topology), verdict(rows)
-    below, above = bands_at(topology, table.ranks) if family else (None, None)
+    below, above = bands_at(topology, table.ranks) if family and rows else (None, None)
     return {
         "source": table.source,
         "machine": topology.name,
@@ -155,6 +156,8 @@ def _data(rows: list[Compared], outside: list[Outside], tables: list[dict[str, A
 def _expectation(table: dict[str, Any]) -> str:
     """On how many tables the pace rests, and how far off four of five rows may be."""
     expected = table["expected_error"]
+    if not table["rows"]:
+        return "no row can be simulated"
     if expected["from_1MiB"] is None or expected["below_1MiB"] is None:
         return "no table of such a machine is known: the error is unknown"
     small, large = expected["below_1MiB"], expected["from_1MiB"]

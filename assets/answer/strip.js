@@ -10,6 +10,7 @@ const PHONE = 720; // px
 export class Strip {
   #answer;
   #headline;
+  #own; // what is shown while nothing is tried
   #reason;
   #root;
   #shows;
@@ -27,14 +28,29 @@ export class Strip {
   // Say an answer, whose parts are sentences or spans, each a text with what shows it. Without one its place stays empty, and
   // where none is ever said, `undefined`, there is no place.
   show(answer) {
+    this.#own = answer;
+    this.#say(answer);
+  }
+
+  // Say another answer for a while, or the one that is shown.
+  preview(answer) {
+    this.#say(answer || this.#own);
+  }
+
+  #say(answer) {
     if (answer === this.#answer) return;
     this.#answer = answer;
     this.#root.hidden = answer === undefined;
     const { headline = [], reason = [], remedy = [] } = answer ?? {};
+    const long = this.#letters;
     this.#fill(this.#headline, headline);
     this.#fill(this.#reason, remedy.length ? [...spansOf(reason), [" ", ""], ...spansOf(remedy)] : reason);
-    this.#width = 0;
+    if (this.#letters !== long) this.#width = 0; // else what is dragged is measured again and again
     this.fit();
+  }
+
+  get #letters() {
+    return `${this.#headline.textContent.length},${this.#reason.textContent.length}`;
   }
 
   #fill(element, words) {

@@ -3,9 +3,10 @@
 import { make } from "../player/elements.js";
 import { explain } from "../pane/explain.js";
 import { Answer } from "./answer.js";
-import { asked, dragOf, isDragged, offersOn } from "./offers.js";
-
-const KEYED = 600; // milliseconds after a slider's last key until what it came to is asked
+import { asked, isDragged, isMore, offersOn } from "./offers.js";
+import { Place } from "./place.js";
+import { slide } from "./slider.js";
+import { headOf, isBrief } from "./state.js";
 
 // Write lines, where they have changed.
 export function write(parent, lines) {
@@ -14,8 +15,11 @@ export function write(parent, lines) {
 }
 
 export class Card {
+  #focus = null;
+  #head = null;
   #host;
   #lines = null;
+  #place;
   #preview;
   #root;
 
@@ -23,89 +27,86 @@ export class Card {
   // returns why it cannot. `preview` shows what would come of it.
   constructor(parent, host, preview) {
     this.#root = make("div", "rs-card", parent);
+    this.#place = new Place(parent, this.#root);
     [this.#host, this.#preview] = [host, preview];
   }
 
-  // Show what is known about `focus`; without one, nothing. `now` gives the instant; `close` is what × does.
-  open(focus, { timeline, text, now, close }) {
-    const isAsked = this.#root.matches(":focus-within");
+  // Show what is known about something, and what may be asked about it: the `focus` of a `timeline` at `t`, and the `old`
+  // run; without a focus, nothing. `close` is what × does.
+  open(about, { text, close }) {
+    const { focus } = about;
+    const active = this.#root.getRootNode().activeElement;
+    const isAsked = this.#root.contains(active);
+    const dragged = isAsked ? active.dataset.drag : "";
     this.#root.replaceChildren();
-    if (isAsked) this.#root.closest(".rs-player").focus({ preventScroll: true }); // else keys would go to nobody
     this.#root.style.display = focus ? "block" : "none";
-    this.#lines = null;
-    if (!focus) return;
-    this.#lines = make("div", "rs-lines", this.#root);
-    this.#offer(focus, timeline, text, now);
+    this.#focus = focus;
+    [this.#head, this.#lines] = [null, null];
+    if (focus) this.#make(about, text, close);
+    if (!isAsked) return;
+    const again = dragged && this.#root.querySelector(`[data-drag=${dragged}]`); // else keys would go to nobody
+    (again || this.#root.closest(".rs-player")).focus({ preventScroll: true });
+  }
+
+  #make(about, text, close) {
+    const head = make("div", "rs-card-head", this.#root);
+    this.#head = { name: make("b", "", head), kind: make("span", "", head) };
+    Object.assign(this.#head, { state: make("p", "rs-card-state", this.#root) });
+    Object.assign(this.#head, { words: make("span", "", this.#head.state), alarm: make("b", "", this.#head.state) });
+    this.#offer(about, text);
     const away = make("button", "rs-away", this.#root, { type: "button", "aria-label": text["player.close"] });
     away.textContent = "×";
     away.addEventListener("click", close);
   }
 
+  // Stand at a point of the picture, `{ x, y }`; without one in its corner.
+  at(point) {
+    if (this.#focus) this.#place.at(point);
+  }
+
+  // Whether it is below the picture, so that it has to be gone to.
   scrollIntoView() {
-    this.#root.scrollIntoView({ block: "nearest" }); // what was clicked may stand far above it
+    this.#root.scrollIntoView({ block: "nearest" });
   }
 
-  paint(timeline, text, t, focus) {
-    if (this.#lines) write(this.#lines, explain(timeline, text, t, focus));
+  paint(timeline, text, t) {
+    if (!this.#focus) return;
+    const { name, kind, words, alarm } = this.#head;
+    const said = headOf(timeline, text, t, this.#focus);
+    for (const [element, word] of [
+      [name, said.name],
+      [kind, said.kind],
+      [words, said.words],
+      [alarm, said.alarm],
+    ])
+      if (element.textContent !== word) element.textContent = word;
+    write(this.#lines, explain(timeline, text, t, this.#focus).slice(1));
   }
 
-  // What if something happened to it: a button or a slider for each question, and what comes of one.
-  #offer(focus, timeline, text, now) {
+  // What if something happened to it: a slider or a button for each question, and what comes of one.
+  #offer(about, text) {
+    const { focus, timeline } = about;
+    if (!isBrief(timeline, focus)) this.#lines = make("div", "rs-lines", this.#root);
+    const main = make("div", "rs-drags", this.#root);
     const row = make("div", "rs-actions", this.#root);
     const answer = new Answer(this.#root, text);
-    for (const offer of offersOn(this.#host.offers, timeline, focus)) {
-      if (isDragged(offer)) this.#drag(row, offer, answer, { focus, timeline, t: now() });
-      else {
-        const button = make("button", "rs-button", row, { type: "button" });
-        button.textContent = offer.text;
-        button.addEventListener("click", () => this.#ask(asked(offer, timeline, focus, now()), offer.text, answer));
-      }
-    }
+    const more = make("details", "rs-more", this.#root);
+    make("summary", "", more).textContent = text["player.card.more"];
+    this.#lines ??= make("div", "rs-lines", more);
+    const { host, preview } = { host: this.#host, preview: this.#preview };
+    const ask = (spec, label) => answer.say(host.whatIf?.ask(spec, label));
+    for (const offer of offersOn(host.offers, timeline, focus))
+      if (isDragged(offer)) slide(isMore(offer) ? more : main, offer, about, { host, preview, answer, ask });
+      else button(row, offer.text, () => ask(asked(offer, timeline, focus, about.t), offer.text));
+    if (more.children.length < 2) more.remove();
+    if (host.whatIf?.canUndo)
+      button(row, text["player.whatif.undo"], () => host.whatIf.undo()).classList.add("rs-undo");
   }
+}
 
-  #ask(spec, label, answer) {
-    answer.say(this.#host.whatIf?.ask(spec, label));
-  }
-
-  // Something to be dragged: what comes of it is shown meanwhile, and let go, it is asked.
-  #drag(row, offer, answer, { focus, timeline, t }) {
-    const drag = dragOf(offer, timeline, focus, t);
-    if (!drag) return;
-    const label = make("label", "rs-drag", row);
-    make("span", "", label).textContent = offer.text;
-    const range = {
-      type: "range",
-      min: String(drag.least),
-      max: String(drag.most),
-      step: "1",
-      value: String(drag.start),
-    };
-    const slider = make("input", "", label, { ...range, "data-drag": drag.key });
-    const shown = make("output", "", label);
-    const place = () => Number(slider.value);
-    const spec = () =>
-      place() === drag.start ? "" : asked(offer, timeline, focus, t, { [drag.key]: drag.word(place()) });
-    const show = () => {
-      shown.textContent = drag.shown(place());
-      slider.setAttribute("aria-valuetext", shown.textContent);
-    };
-    show();
-    slider.addEventListener("input", () => {
-      show();
-      answer.show(this.#preview.show(spec()));
-    });
-    let last = drag.start; // what is let go where it stands already asks nothing more
-    const done = () => {
-      if (place() === last) return;
-      last = place();
-      if (spec()) this.#ask(spec(), `${offer.text}: ${drag.shown(place())}`, answer);
-    };
-    let [rest, waiting] = [0, 0]; // keys move by one step each: what they come to is meant
-    slider.addEventListener("keydown", () => (rest = KEYED));
-    slider.addEventListener("pointerdown", () => (rest = 0));
-    slider.addEventListener("change", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(done, rest);
-    });
-  }
+function button(parent, words, act) {
+  const made = make("button", "rs-button", parent, { type: "button" });
+  made.textContent = words;
+  made.addEventListener("click", act);
+  return made;
 }

@@ -1,9 +1,8 @@
 // What a click may ask of what was chosen: faults that come from Python with what is filled in here in braces.
 
-import { bytesText, percent, rateText, seconds } from "../trace/words.js";
+import { bytesText, rateText, seconds } from "../trace/words.js";
 
 const BRACES = /{(\w+)(?:\*([\d.]+))?}/g;
-const LEAST = 5; // per cent of a bandwidth that can be dragged to
 
 // What an offer may be on for it to be about this: a "link", a "rank", a device of its kind; the "machine" always is.
 function names({ devices }, focus) {
@@ -41,61 +40,95 @@ export function between({ on, spec }, { devices }, from, to) {
 const micro = (time, digits) => `${Number((time * 1e6).toPrecision(digits))}us`;
 const doubled = (place) => 2 ** (place / 10);
 const factor = (place) => Number(doubled(place).toPrecision(3));
-const quiet = { least: -40, most: 40, start: 0 };
+const octaves = (times) => Math.round(10 * Math.log2(times));
+const within = (value, [least, most]) => Math.max(least, Math.min(most, value));
+const [QUARTER, TWICE] = [-20, 10]; // tenths of octaves
+const around = { least: -40, most: 40, start: 0, usual: 0 };
 
-// What can be dragged to: from where to where a slider goes and where it starts, the word for one of its places, and what is
-// shown there. A place where it starts asks nothing. Null where there is nothing to drag.
+// What is said of a number of a fault that a run has already, like how late a rank is; nothing where it has none.
+function said({ faults }, name, key, rank) {
+  const spec = faults.findLast((each) => each.startsWith(`${name}:rank=${rank},${key}=`));
+  return spec?.split(`${key}=`)[1].split(",")[0];
+}
+
+// What can be dragged to: from where to where a slider goes, where it starts and where the old run stands, the word for one
+// of its places, what is shown there, and words below it. A place where it starts asks nothing. Null where there is nothing
+// to drag.
 const DRAGS = {
-  // percent of a bandwidth: faults multiply, so the fault gets a share of the bandwidth that is left
-  share: (timeline, focus, t) => {
-    const [least, most] = span(timeline, focus, t);
-    if (most <= least) return null;
-    const word = (place) => Number((place / most).toPrecision(4));
-    return { least, most, start: most, word, shown: (place) => percent(place / 100) };
+  // of what the old run has
+  bandwidth({ timeline: { links }, old, focus: { index } }) {
+    const others = old?.links.src.length === links.src.length ? old.links : links;
+    const usual = others.bandwidth[index];
+    const of = (place) => usual * doubled(place);
+    const range = [QUARTER, TWICE];
+    return {
+      least: QUARTER,
+      most: TWICE,
+      start: within(octaves(links.bandwidth[index] / usual), range),
+      usual: 0,
+      word: (place) => `${Number((of(place) / 1e9).toPrecision(5))}GBps`,
+      shown: (place) => rateText(of(place)),
+      marks: [
+        [QUARTER, "¼"],
+        [-10, "½"],
+        [0, `1× (${rateText(usual)})`],
+        [TWICE, "2×"],
+      ],
+    };
   },
-  times: ({ links }, { index }) => ({
-    ...quiet,
-    word: factor,
-    shown: (place) => rateText(links.bandwidth[index] * doubled(place)),
-  }),
-  latency: ({ links }, { index }) => {
-    const of = (place) => links.latency[index] * doubled(place);
-    return of(0) > 0 ? { ...quiet, word: (place) => micro(of(place), 3), shown: (place) => seconds(of(place)) } : null;
+  times: ({ timeline: { links }, focus: { index } }) => {
+    const usual = links.bandwidth[index];
+    const marks = [-40, 0, 40].map((place) => [place, rateText(usual * doubled(place))]);
+    return { ...around, word: factor, shown: (place) => rateText(usual * doubled(place)), marks };
   },
-  late: ({ time }) => {
+  latency: ({ timeline: { links }, focus: { index } }) => {
+    const usual = links.latency[index];
+    if (!(usual > 0)) return null;
+    const of = (place) => usual * doubled(place);
+    const marks = [-40, 0, 40].map((place) => [place, seconds(of(place))]);
+    return { ...around, word: (place) => micro(of(place), 3), shown: (place) => seconds(of(place)), marks };
+  },
+  late: ({ timeline, old, focus }) => {
+    const { time } = old ?? timeline;
     const of = (place) => (time * place) / 100;
+    const late = parseFloat(said(timeline, "straggler", "late", timeline.devices.rank[focus.index]) ?? 0) * 1e-6;
+    const shown = (place) => seconds(of(place));
     return {
       least: 0,
       most: 100,
-      start: 0,
+      start: within(Math.round(late / of(1)) || 0, [0, 100]),
+      usual: 0,
       word: (place) => micro(of(place), 3),
-      shown: (place) => seconds(of(place)),
+      shown,
+      marks: [0, 50, 100].map((place) => [place, place ? shown(place) : "0"]),
     };
   },
-  slower: () => ({ least: 0, most: 40, start: 0, word: factor, shown: (place) => `×${factor(place)}` }),
-  bytes: ({ meta }) => {
-    const least = meta.share ? Math.ceil(1 / meta.share) : 0;
+  slower: ({ timeline, focus }) => {
+    const slower = parseFloat(said(timeline, "straggler", "slower", timeline.devices.rank[focus.index]) ?? 1);
+    const shown = (place) => `${factor(place)}×`;
+    const marks = [0, 10, 20, 40].map((place) => [place, shown(place)]);
+    return { least: 0, most: 40, start: within(octaves(slower), [0, 40]), usual: 0, word: factor, shown, marks };
+  },
+  bytes: ({ timeline: { meta } }) => {
+    if (!meta.share) return null;
+    const least = Math.ceil(1 / meta.share);
     const of = (place) => Math.max(least, Number((meta.size * doubled(place)).toPrecision(place ? 3 : 21)));
-    return meta.share
-      ? { ...quiet, word: (place) => Math.round(of(place)), shown: (place) => bytesText(of(place)) }
-      : null;
+    const marks = [-40, 0, 40].map((place) => [place, bytesText(of(place))]);
+    return { ...around, word: (place) => Math.round(of(place)), shown: (place) => bytesText(of(place)), marks };
   },
 };
-const DRAGGED = /{(share|times|latency|late|slower|bytes)}/;
+const DRAGGED = /{(bandwidth|times|latency|late|slower|bytes)}/;
 
 export const isDragged = ({ spec }) => DRAGGED.test(spec);
 
-// How an offer is dragged, of which `key` is what is filled in; null where it is not.
-export function dragOf({ spec }, timeline, focus, t) {
-  const [, key] = DRAGGED.exec(spec);
-  const drag = DRAGS[key](timeline, focus, t);
-  return drag && { ...drag, key };
-}
+// Whether an offer is about more than what was chosen, or about less that matters: it comes after the others.
+export const isMore = ({ spec }) => /{(kind|latency|bytes)}/.test(spec);
 
-// From where to where a share is dragged, in per cent: what a link can carry at t of its own bandwidth is all there is.
-export function span(timeline, { kind, index }, t) {
-  const most = kind === "link" ? timeline.capacities(t)[index] / timeline.links.bandwidth[index] : 1;
-  return [LEAST, Math.round(100 * most)];
+// How an offer is dragged, of which `key` is what is filled in; null where it is not.
+export function dragOf({ spec }, about) {
+  const [, key] = DRAGGED.exec(spec);
+  const drag = DRAGS[key](about);
+  return drag && { ...drag, key };
 }
 
 // What an offer asks at t, as `name:key=value,…`; arguments of an instant that has not come, or has passed, are left out.

@@ -1,6 +1,6 @@
 // Blocks on their way, one by one or very many.
 
-import { MANY, blockColour, blockNumber, inkOn } from "./ink.js";
+import { MANY, blockColour, blockNumber, inkOn, quiet } from "./ink.js";
 import { LEAST, isPassed } from "./labels.js";
 
 export const SMALL = 6; // pixels across, from which on blocks are more than marks
@@ -10,6 +10,10 @@ const LEAST_SIDE = 2;
 const RIM = 1.5; // pixels of paper around a block, which sets it off from lines and other blocks
 const TRAIL = { alpha: 0.6, least: 0.2, wide: 0.9 }; // at its block, and how wide it is, of that, farthest from it
 const NAME = 0.85; // of a block's height that its name takes up
+const LARGEST = 30; // pixels across the largest block
+
+// Pixels across the largest block, at so many per device width.
+export const sideAt = (scale) => Math.min(LARGEST, Math.max(SMALL, scale * 0.42));
 
 // Pixels across a message, where the largest of all on this clock has `side`: its area is its bytes.
 export function sideOf(timeline, i, side) {
@@ -17,21 +21,19 @@ export function sideOf(timeline, i, side) {
 }
 
 // Blocks `{ i, x, y }` in pixels: as large as their bytes, with names where there is room; very many are dots.
-// Those of `lit` have a halo; those that pass one of `words` have no name there.
-export function paintBlocks(g, timeline, drawn, { side, colours, lit, chosen, words = [] }) {
-  if (drawn.length > MANY || side < SMALL) {
-    paintDots(g, timeline, drawn, { side: DOT, colours, lit });
-    return;
-  }
-  if (side <= SMALL && drawn.length > FEW) {
-    paintDots(g, timeline, drawn, { side, colours, lit });
+// Those of `lit` have a halo; those that pass one of `words` have no name there. Those of an old run are outlines alone.
+export function paintBlocks(g, timeline, drawn, { side, colours, lit, chosen, words = [], isOld = false }) {
+  const isMany = drawn.length > MANY || side < SMALL;
+  if (isMany || (side <= SMALL && drawn.length > FEW)) {
+    const paint = isOld ? outlineDots : paintDots;
+    paint(g, timeline, drawn, { side: isMany ? DOT : side, colours, lit });
     return;
   }
   const sides = drawn.map(({ i }) => sideOf(timeline, i, side));
   drawn.forEach(({ i, x, y }, k) => {
     if (lit?.has(i)) paintHalo(g, x, y, sides[k], colours);
     const isBare = sides[k] > LEAST && (isCovered(drawn, sides, k) || isPassed(words, boxOf({ x, y }, sides[k])));
-    paintBlock(g, timeline, i, x, y, { side: sides[k], colours, chosen: i === chosen, isBare });
+    paintBlock(g, timeline, i, x, y, { side: sides[k], colours, chosen: i === chosen, isBare, isOld });
   });
 }
 
@@ -116,16 +118,29 @@ export function paintDots(g, timeline, drawn, { side, colours, lit }) {
   });
 }
 
+function outlineDots(g, _, drawn, { side }) {
+  for (const { x, y } of drawn) g.strokeRect(x - side / 2, y - side / 2, side, side);
+}
+
+function lookOf(block, colours, chosen) {
+  const paper = blockColour(block, colours);
+  return { paper, edge: chosen ? colours.ink : colours.surface, ink: inkOn(paper) };
+}
+
+function oldLook(colours) {
+  return { paper: colours.paper, edge: quiet(colours), ink: quiet(colours) };
+}
+
 // A block with its name, or how many there are in one message.
-export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false, isBare = false }) {
+export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false, isBare = false, isOld = false }) {
   const block = timeline.c.block[timeline.moveStart[i]];
-  const colour = blockColour(block, colours);
+  const { paper, edge, ink } = isOld ? oldLook(colours) : lookOf(block, colours, chosen);
   g.beginPath();
   g.roundRect(x - side / 2, y - side / 2, side, side, side / 5);
-  g.fillStyle = colour;
+  g.fillStyle = paper;
   g.fill();
   g.lineWidth = chosen ? 3 : RIM;
-  g.strokeStyle = chosen ? colours.ink : colours.surface;
+  g.strokeStyle = edge;
   g.stroke();
   if (isBare) return;
   const count = timeline.c.moves[i];
@@ -134,7 +149,7 @@ export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false
   if (size + 1 > side) return;
   g.font = `700 ${size}px ${colours.font}`;
   if (g.measureText(label).width + 1 > side) return;
-  g.fillStyle = inkOn(colour);
+  g.fillStyle = ink;
   g.textAlign = "center";
   g.textBaseline = "middle";
   g.fillText(label, x, y + size * 0.06);

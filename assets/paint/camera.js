@@ -3,6 +3,7 @@
 const LARGEST = 150; // pixels per device width when all is in view
 const NEAREST = 240; // and as near as one may go
 const EDGE = 0.25;
+const NEXT_TO = 0.8; // of a surface for a box that is shown
 const TALL = 1.3; // times as high a surface may be as things take that stand as far apart down as across
 const STRETCH = { across: 2.4, down: 2 }; // times farther apart things may stand that way than the other
 
@@ -98,6 +99,14 @@ export class Camera {
   pan(dx, dy) {
     const [x, y] = this.middle;
     this.#settle(this.zoom, [x - dx / this.wide, y - dy / this.high]);
+  }
+
+  // Have a box in the middle, as large as leaves its neighbours' edges in sight.
+  show([, , left, top, wide, high]) {
+    const [width, height] = this.#size;
+    const zoom =
+      NEXT_TO * Math.min(width / (wide * this.#home * this.#across), height / (high * this.#home * this.#down));
+    this.#settle(zoom, [left + wide / 2, top + high / 2]);
   }
 
   home() {

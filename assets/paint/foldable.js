@@ -13,6 +13,19 @@ export class Foldable {
     return this.#now.camera;
   }
 
+  get timeline() {
+    return this.#now.timeline;
+  }
+
+  // What stands where now, and all that may stand anywhere.
+  get scene() {
+    return this.#now.scene;
+  }
+
+  get scenes() {
+    return [this.#folded.scene, this.#whole.scene];
+  }
+
   layout(surface, room) {
     this.#now.layout(surface, room);
   }
@@ -39,6 +52,7 @@ export class Foldable {
 
   // Open or close at a point; whether anything is to be laid out anew.
   press(x, y) {
+    if (this.#now.press(x, y)) return true;
     const isOpen = this.#now === this.#whole;
     if (isOpen ? this.pick(x, y) : !this.#now.isMark(x, y)) return false;
     this.#now = isOpen ? this.#folded : this.#whole;

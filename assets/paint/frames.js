@@ -108,8 +108,8 @@ export class Frames {
     if (h < size + 2) return;
     const x = left + (this.#groups.isBar(k) ? Math.max(w * 0.06, 30) : w * (isAside ? ASIDE / 2 : 0.5));
     const below = this.#name(k, labels, colours, { x, size });
-    if (!below) return;
-    this.rooms.set(k, isAside ? [left + w * ASIDE, top, w * (0.97 - ASIDE), h] : [left, below, w, top + h - below]);
+    if (isAside) this.rooms.set(k, [left + w * ASIDE, top, w * (0.97 - ASIDE), h]);
+    else if (below && this.#groups.ranks[k]) this.rooms.set(k, [left, below, w, top + h - below]);
   }
 
   // A closed group's name with its middle at `x`, and below it how many ranks there are; where that ends, or 0 without.

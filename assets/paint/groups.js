@@ -7,10 +7,11 @@ const BROAD = 2; // times as wide as high: its name stands at its left, and bund
 const LANES = [0.55, 0.95]; // shares of a broad tile's width between which they do
 const BARE = 8; // and those that stand in a group besides the groups in it
 const TILE = 40; // pixels across from which on the groups within a group are
+const SHOULDER = 0.3; // device widths from the end of a bar
 const ASIDE = 3; // pixels between the two ways of a bundle
 const CLOSING = new Set(["host", "pod", "rack", "group"]);
 
-const holds = ([, , left, top, wide, high], x, y) => x > left && x < left + wide && y > top && y < top + high;
+export const holds = ([, , left, top, wide, high], x, y) => x > left && x < left + wide && y > top && y < top + high;
 const area = ([, , , , wide, high]) => wide * high;
 
 export class Groups {
@@ -116,11 +117,20 @@ export class Level {
   // Where a line to another end meets one: its middle, or of a tile that is a bar where that is nearest.
   #met(end, other) {
     const [x, y] = this.#middle(end);
-    if (end < this.in.length) return [x, y];
+    if (end < this.in.length) return [this.#alongBar(end, other) ?? x, y];
     const [, , left, , wide, high] = this.groups.boxes[end - this.in.length];
     if (!this.groups.isBar(end - this.in.length)) return [this.#lane(end, other) ?? x, y];
     const toward = this.#lane(other, end) ?? this.#middle(other)[0];
     return [Math.max(left + high / 2, Math.min(left + wide - high / 2, toward)), y];
+  }
+
+  // Where a device that is a bar is met: nearest to where the other end is.
+  #alongBar(device, other) {
+    const wide = this.#scene.devices.wide?.[device];
+    if (!wide) return null;
+    const toward = this.#lane(other, device) ?? this.#middle(other)[0];
+    const x = this.#scene.devices.x[device];
+    return Math.max(x - wide / 2 + SHOULDER, Math.min(x + wide / 2 - SHOULDER, toward));
   }
 
   // Where a broad tile is met from above or below: the more tiles between, the farther to the right.

@@ -17,15 +17,26 @@ export const loadColour = (level, { load, red }) => (level === RED ? red : load[
 // use or more: then no link is what the others wait for.
 const known = new WeakMap();
 export function bottlenecks({ c, meta, links }) {
-  if (!known.has(c)) {
-    const busy = new Float64Array(links.src.length);
-    for (let link = 0; link < busy.length; link += 1)
-      for (let b = 0; b < meta.bins; b += 1) busy[link] += c.load[link * meta.bins + b];
-    const most = busy.reduce((a, b) => Math.max(a, b), 0);
-    const busiest = busy.map((one) => Number(one > 0 && one >= ALIKE * most));
-    const [count, used] = [busiest.reduce((a, b) => a + b, 0), busy.filter((one) => one > 0).length];
-    known.set(c, 2 * count < used ? busiest : busy.fill(0));
-  }
+  if (known.has(c)) return known.get(c);
+  const busy = new Float64Array(links.src.length);
+  for (let link = 0; link < busy.length; link += 1)
+    for (let b = 0; b < meta.bins; b += 1) busy[link] += c.load[link * meta.bins + b];
+  return keep(c, busy);
+}
+
+// The same from bytes alone, for a run that is shown while somebody drags: loads take longer to be worked out than a frame.
+export function guessBottlenecks({ c, links: { bytes, bandwidth } }) {
+  keep(
+    c,
+    Float64Array.from(bytes, (each, k) => each / bandwidth[k]),
+  );
+}
+
+function keep(c, busy) {
+  const most = busy.reduce((a, b) => Math.max(a, b), 0);
+  const busiest = busy.map((one) => Number(one > 0 && one >= ALIKE * most));
+  const [count, used] = [busiest.reduce((a, b) => a + b, 0), busy.filter((one) => one > 0).length];
+  known.set(c, 2 * count < used ? busiest : busy.fill(0));
   return known.get(c);
 }
 

@@ -3,21 +3,20 @@
 import { offLine, pointAlong, walk } from "../trace/walk.js";
 import { Ways } from "../trace/ways.js";
 import { percent, rateText } from "../trace/words.js";
-import { SMALL, boxOf, paintBlocks, paintTrails, sideOf } from "./blocks.js";
+import { SMALL, boxOf, paintBlocks, paintTrails, sideAt, sideOf } from "./blocks.js";
 import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
-import { Groups, Level } from "./groups.js";
+import { Groups, Level, holds } from "./groups.js";
 import { MANY } from "./ink.js";
 import { Lines } from "./lines.js";
 import { LEAST, Labels, lift } from "./labels.js";
-import { Marks } from "./marks.js";
 import { hasRoom, paintTelling } from "./telling.js";
+import { Tiles } from "./tiles.js";
 
 const RATES = 32;
 const TRAILED = 64; // blocks in flight, up to which they have trails
 const RATED = 34; // pixels per device width from which on rates are written
-const LARGEST = 30; // pixels across the largest block
 const LEAST_HIGH = 180;
 const INNER = 0.58; // of what is between the devices of a ring, across and down, that is clear of all others
 
@@ -38,11 +37,12 @@ export class Stage {
   #levels = null;
   #line = -1;
   #lines;
-  #marks;
   #seen = [];
   #shares = null;
+  #shown = null; // the columns of the run on the backdrop
   #still = null;
   #surface;
+  #tiles;
   #turn = -1;
   #ways;
 
@@ -98,7 +98,7 @@ export class Stage {
   // Find what is seen from where the camera stands.
   #look() {
     const { camera, scene } = this;
-    this.#turn = camera.turn;
+    [this.#turn, this.#shown] = [camera.turn, this.timeline.c];
     this.#level = new Level(this.timeline, scene, this.#groups, camera.scale);
     this.#lines.see(this.#level);
     const [left, top, right, bottom] = camera.view;
@@ -129,8 +129,7 @@ export class Stage {
     this.#labels = new Labels(g, colours.font);
     this.#devices.paint(g, this.#seen, this.#labels, colours);
     this.#frames.paintTitles(g, this.#level, this.#labels, colours);
-    this.#marks = new Marks(this.timeline, this.scene, this.#level, this.#frames.rooms);
-    this.#marks.paint(g, colours);
+    this.#tiles = new Tiles(this.timeline, this.scene, this.#level, this.#frames.rooms);
   }
 
   paint(t, { focus, lit, veil, travel, told }) {
@@ -150,7 +149,7 @@ export class Stage {
   // sheets, which are laid in no time but take longer to be made.
   #paintStill(t, line) {
     const surface = this.#surface;
-    if (this.#turn !== this.camera.turn) {
+    if (this.#turn !== this.camera.turn || this.#shown !== this.timeline.c) {
       this.#look();
       this.#paintAtOnce(t, line);
       return;
@@ -250,29 +249,24 @@ export class Stage {
     return this.#seen.find((d) => this.scene.device(d) === device) ?? -1;
   }
 
-  // Find where blocks are on their ways; returns those that stay within a tile.
+  // Find where blocks are on their ways.
   #fly(t) {
     const { camera, timeline } = this;
     this.#drawn = [];
-    const within = [];
     for (const i of timeline.moving(t)) {
       const path = this.#level.path(i);
-      if (!path) {
-        within.push(i);
-        continue;
-      }
+      if (!path) continue; // it stays within a tile
       const { x, y } = this.#ways.standing(i, path, timeline.progress(i, t));
       this.#drawn.push({ i, x: camera.x(x), y: camera.y(y) });
     }
-    return within;
   }
 
   #paintBlocks(g, t, { focus, lit, travel }) {
     const { camera, timeline } = this;
     const { colours } = this.#surface;
-    const side = Math.min(LARGEST, Math.max(6, camera.scale * 0.42));
-    const within = this.#fly(t);
-    this.#marks.paintFlights(g, within, t, colours);
+    const side = sideAt(camera.scale);
+    this.#tiles.paint(g, t, colours);
+    this.#fly(t);
     const trails = travel ? [] : this.#trails(t, side);
     paintTrails(g, timeline, trails, { side, colours });
     travel?.(this.#drawn);
@@ -342,6 +336,16 @@ export class Stage {
   #centre(d) {
     const [x, y, w, h] = this.#devices.box(d);
     return { x: x + w / 2, y: y + h / 2 };
+  }
+
+  // Come nearer to a tile that is pressed; whether there was one.
+  press(px, py) {
+    const { camera } = this;
+    const [x, y] = [(px - camera.left) / camera.wide, (py - camera.top) / camera.high];
+    const k = [...this.#level.closed].find((one) => holds(this.#groups.boxes[one], x, y));
+    if (k === undefined || !this.#groups.ranks[k]) return false;
+    camera.show(this.#groups.boxes[k]);
+    return true;
   }
 
   // Whether a point is on the mark of idle devices.

@@ -1,7 +1,7 @@
 // How much every rank has sent, climbing to what the one that sends most cannot send less than.
 
 import { faint, quiet } from "../paint/ink.js";
-import { Sent } from "../trace/sent.js";
+import { sentOf } from "../trace/sent.js";
 import { fill, sizesIn } from "../trace/words.js";
 
 const GUTTER = { numbers: 26, words: 48 };
@@ -13,7 +13,6 @@ const READABLE = 12; // pixels of a row with words, or of several of which the f
 const SEVERAL = 64; // ranks, of more of which the one that has sent most, the mean and the one that has sent least are shown
 
 export class Counters {
-  #counted = null;
   #surface;
 
   constructor(timeline) {
@@ -22,8 +21,7 @@ export class Counters {
 
   // Counted when it is first seen: beside other runs there is no room for it.
   get #sent() {
-    this.#counted ??= new Sent(this.timeline);
-    return this.#counted;
+    return sentOf(this.timeline);
   }
 
   layout(surface, { width }) {

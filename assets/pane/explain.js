@@ -63,6 +63,12 @@ function left(timeline, text, i) {
   return fill(text[inLine ? "player.behind" : "player.after"], { message: named(timeline, text, before), at });
 }
 
+// The devices on a message's way, in turn.
+function passed({ c }, i) {
+  const route = c.route[i];
+  return [...c.node.subarray(c.node_start[route], c.node_start[route + 1])];
+}
+
 function explainBlock(timeline, text, t, { index: i }) {
   const m = timeline.moveStart[i];
   const { count, ranks } = timeline.contributors(timeline.c.brings[m]);
@@ -74,6 +80,9 @@ function explainBlock(timeline, text, t, { index: i }) {
     `${contents(text, { block, count, ranks })} · ${bytesText(timeline.bytes(i))}`,
     fill(text["player.blockline"], { src, dst, share, rate: rateText(timeline.rate(i, t)) }),
   ];
+  const nics = passed(timeline, i).filter((device) => timeline.devices.kind[device] === "NIC");
+  const names = nics.map((device) => timeline.devices.name[device]).join(" → ");
+  if (nics.length) lines.push(fill(text["player.nics"], { nics: names }));
   lines.push(left(timeline, text, i));
   const waited = timeline.start[i] - timeline.left[i];
   if (waited > 0) lines.push(fill(text["player.waited"], { time: seconds(waited) }));

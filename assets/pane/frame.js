@@ -40,6 +40,12 @@ export function keepRoom({ head, margin }, { below, told }) {
     if (style.getPropertyValue(name) !== `${pixels}px`) style.setProperty(name, `${pixels}px`);
 }
 
+// Call a run by its title where it has one.
+export function entitled({ root, title }, name = "") {
+  title.textContent = name;
+  root.classList.toggle("rs-titled", Boolean(name));
+}
+
 // How far below the window's top an element stands when nothing is scrolled.
 function topOf(element) {
   let top = element.getBoundingClientRect().top;

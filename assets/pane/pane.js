@@ -2,46 +2,48 @@
 
 import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
-import { Card, write } from "../hands/card.js";
+import { Card } from "../hands/card.js";
 import { Carry } from "../hands/carry.js";
-import { choicesOf, found, listOf, offerChoices } from "../hands/choices.js";
+import { found } from "../hands/choices.js";
 import { Beside } from "./beside.js";
-import { explain } from "./explain.js";
-import { elementsOf, keepRoom, roomOf } from "./frame.js";
+import { elementsOf, entitled, keepRoom, roomOf } from "./frame.js";
+import { Ghost, sharesPicture } from "../runs/ghost.js";
 import { handle } from "./handling.js";
-import { legendOf } from "./legend.js";
+import { Legend } from "./legend.js";
 import { Morph } from "./morph.js";
 import { Links } from "../time/links.js";
 import { Pictures } from "./pictures.js";
-import { Preview, entitled } from "./preview.js";
+import { Preview } from "../runs/preview.js";
 import { focusOf } from "../answer/reveal.js";
 import { instantOf, said } from "../answer/sentence.js";
+import { Tip } from "../hands/tip.js";
 import { Why } from "./why.js";
 
 export class Pane {
   #beside;
   #card;
   #elements;
+  #ghost = null; // of the run that it is held against
+  #ghostName = "";
   #host;
-  #hovered = null;
   #id;
   #isFresh = false; // what is around its picture is still another run's
   #laid; // the picture that has its room
+  #legend;
   #links;
-  #lookAt;
   #morph = null;
+  #near = null; // how near a picture of another run of this machine was looked at
   #notes = ["", ""]; // what the run says of itself, and what was wrong with its link
   #sentence = "";
   #picture = null;
   #pictures = null;
-  #paintLegend = () => {};
   #pinned = null;
-  #pointer = [0, 0];
   #preview;
   #room = null;
   #t = 0;
   #text = {};
   #timeline = null;
+  #tip;
   #told = 0; // pixels of its sentences
   #why;
 
@@ -51,6 +53,8 @@ export class Pane {
     this.#elements = elementsOf(document.createDocumentFragment());
     this.#elements.note.style.display = "none";
     this.#beside = new Beside(this.#elements);
+    this.#tip = new Tip(this.#elements, () => host.draw());
+    this.#legend = new Legend(this.#elements.legend, { pin: (focus) => this.pin(focus), apart: host.apart });
     this.#preview = new Preview(this, host);
     this.#card = new Card(this.#elements.margin, host, this.#preview);
     this.#why = new Why(this.#elements.reasons, host);
@@ -59,6 +63,7 @@ export class Pane {
       slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
       loads: () => this.#timeline?.carried(this.#t) ?? [],
       run: () => this.#timeline,
+      old: () => this.old,
       seek: (t) => host.seek(t),
     };
     this.#listen();
@@ -70,7 +75,11 @@ export class Pane {
     return this.#timeline;
   }
 
-  // Which run it is.
+  // The run that it is held against, or null.
+  get old() {
+    return (this.#ghost ?? this.#preview.ghost)?.timeline ?? null;
+  }
+
   get id() {
     return this.#id;
   }
@@ -112,41 +121,29 @@ export class Pane {
   #listen() {
     const { canvas, slotsCanvas } = this.#elements;
     const isFocused = () => this.root.matches(":focus-within");
+    const [pin, opened] = [(focus) => this.pin(focus), () => this.#host.layout()];
     this.#links = new Links(this.root, this.#host, {
       isFocused,
-      hover: (event, focus) => this.#hover(event, focus),
-      changed: () => this.#host.layout(),
+      hover: (event, focus) => this.#tip.point(event, focus),
+      changed: opened,
     });
     const carry = new Carry(canvas, this.#elements.main, {
       view: () => ({ timeline: this.#timeline, offers: this.#host.offers, picture: this.#picture }),
       ask: (spec) => this.#host.whatIf?.ask(spec),
     });
-    this.#point(canvas, () => this.#picture);
+    this.#tip.watch(canvas, () => this.#picture, { pin, opened });
     handle(canvas, {
       picture: () => this.#picture,
       isFocused,
       moved: () => this.#host.draw(),
       drags: (event) => !carry.takes(event),
     });
-    this.#point(slotsCanvas, () => this.#beside.picture);
+    this.#tip.watch(slotsCanvas, () => this.#beside.picture, { pin, opened });
   }
 
   // Show which stretch of time is played over and over.
   brush(range) {
     this.#links.brush(range);
-  }
-
-  // What is under the pointer is explained; what is clicked stays explained.
-  #point(canvas, picture) {
-    const under = (event) => picture()?.pick(event.offsetX, event.offsetY) ?? null;
-    canvas.addEventListener("pointermove", (event) => this.#hover(event, under(event)));
-    canvas.addEventListener("pointerleave", () => this.#hover(null, null));
-    canvas.addEventListener("pointerdown", (event) => {
-      if (picture()?.press?.(event.offsetX, event.offsetY)) this.#host.layout();
-      const focus = under(event);
-      this.#hover(event, focus);
-      this.pin(focus);
-    });
   }
 
   // Take a run, decoded, and a language. What is around its picture takes it when it is to be `complete`; until then it
@@ -156,12 +153,13 @@ export class Pane {
       this.#text = text;
       this.#label();
     }
-    entitled(this.#elements, run, text);
+    entitled(this.#elements, run.title);
     if (run.id === this.#id) return;
     this.#preview.show("");
     this.#id = run.id;
+    this.#near = this.#timeline && sharesPicture([this.#timeline, timeline]) ? this.nearness : null;
     this.#pinned = found(this.#pinned, this.#timeline, timeline);
-    this.#hovered = null;
+    this.#tip.focus = null;
     [this.#timeline, this.#pictures, this.#picture, this.#isFresh] = [timeline, new Pictures(timeline), null, true];
     this.#why.load(timeline, text);
     this.#notes = [run.note ?? "", ""];
@@ -175,7 +173,7 @@ export class Pane {
     this.#isFresh = false;
     this.#beside.load(this.#timeline);
     this.#links.load(this.#timeline);
-    this.#choices();
+    this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
     this.#pin(this.#pinned);
     return true;
   }
@@ -217,22 +215,16 @@ export class Pane {
   }
 
   #label() {
-    const { root, slotsTitle, sentTitle, sentCanvas, legend } = this.#elements;
+    const { root, slotsTitle, sentTitle, sentCanvas } = this.#elements;
     const say = (name) => this.#text[`player.${name}`];
     root.setAttribute("aria-label", this.#text["page.title"]);
     slotsTitle.textContent = say("slots");
     sentTitle.textContent = say("sent");
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
-    this.#paintLegend = legendOf(legend, say);
-    this.#lookAt = listOf(legend, say("look"), this.#host.offers.length ? say("hint") : "");
-    this.#lookAt.addEventListener("change", () => this.pin(this.#lookAt.value ? JSON.parse(this.#lookAt.value) : null));
-    if (this.#timeline && !this.#isFresh) this.#choices();
+    this.#legend.label(this.#text, this.#host.offers.length > 0);
+    if (this.#timeline && !this.#isFresh) this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
     this.#why.label(this.#text);
-  }
-
-  #choices() {
-    offerChoices(this.#lookAt, choicesOf(this.#timeline, this.#host.offers), this.#pinned);
   }
 
   // Leave a view for another: what both show travels there.
@@ -279,10 +271,12 @@ export class Pane {
     if (!this.#room) return;
     const { colours, side, picture, whole } = this.#room;
     this.#why.settle(side.isBelow);
-    this.#paintLegend(colours);
+    this.#legend.paint(colours);
     const room = { ...picture, span, window, order: this.#links.order };
     this.#picture.layout(new Surface(this.#elements.canvas, colours), room);
     this.#laid = this.#picture;
+    if (this.#near) this.look(this.#near);
+    this.#near = null;
     if (this.#isFresh) return;
     this.#beside.layout(colours, side);
     this.#links.layout(colours, { width: whole, span, window });
@@ -293,8 +287,9 @@ export class Pane {
     const [timeline, { root, canvas, slotsCanvas }] = [this.#timeline, this.#elements];
     this.#t = Math.max(0, Math.min(timeline.time, t));
     if (this.#morph?.isOver) this.#morph = null;
-    const look = { focus: this.#hovered ?? this.#pinned, lit: this.#why.lit ?? (lit ? timeline.critical() : null) };
-    this.#picture.paint(this.#t, { ...look, told: this.#tell(), ...this.#morph?.state(theme(root)) });
+    const look = { focus: this.#tip.focus ?? this.#pinned, lit: this.#why.lit ?? (lit ? timeline.critical() : null) };
+    const passing = this.#morph?.state(theme(root)) ?? this.#behind(view, t);
+    this.#picture.paint(this.#t, { ...look, told: this.#tell(), ...passing });
     const sentence = this.#sentence;
     if (canvas.getAttribute("aria-label") !== sentence) {
       canvas.setAttribute("aria-label", sentence);
@@ -308,15 +303,24 @@ export class Pane {
       caption: sentence,
       view,
     });
-    this.#showTip();
+    this.#tip.show(this.#timeline, this.#text, this.#t);
+    this.#card.at(this.#tip.anchor(this.#picture, this.#pinned));
     this.#paintAround(timeline);
   }
 
+  // What is painted below blocks: those of the old run.
+  #behind(view, t) {
+    const ghost = this.#ghost ?? this.#preview.ghost;
+    this.#legend.dashed(this.old, this.#ghost ? this.#ghostName : this.#text["player.whatif.before"], t);
+    return ghost && { veil: ghost.veil(this.#picture, view, t, this.#room.colours) };
+  }
+
   #paintAround(timeline) {
-    if (this.#isFresh || this.#preview.isOn) return;
+    if (this.#isFresh) return;
+    this.#card.paint(timeline, this.#text, this.#t);
+    if (this.#preview.isOn) return;
     this.#links.paint(this.#t, this.#why.lit);
     this.#beside.paint(this.#t, this.#text);
-    this.#card.paint(timeline, this.#text, this.#t, this.#pinned);
   }
 
   // What happens now, and below it the same in the words of the field; returns the words for the picture's middle.
@@ -327,28 +331,6 @@ export class Pane {
     if (caption.textContent !== plain) caption.textContent = plain;
     if (field.textContent !== exact) field.textContent = exact;
     return { ...instantOf(this.#timeline, this.#text, this.#t), ...(this.#room?.picture.isInside && { exact, plain }) };
-  }
-
-  #hover(event, focus) {
-    const { main, canvas } = this.#elements;
-    if (!this.#timeline) return;
-    if (event) {
-      const box = main.getBoundingClientRect();
-      this.#pointer = [event.clientX - box.left, event.clientY - box.top];
-    }
-    this.#hovered = focus;
-    canvas.style.cursor = focus ? "pointer" : "";
-    this.#host.draw();
-  }
-
-  #showTip() {
-    const { tip, main } = this.#elements;
-    tip.style.display = this.#hovered ? "block" : "none";
-    if (!this.#hovered) return;
-    write(tip, explain(this.#timeline, this.#text, this.#hovered.t ?? this.#t, this.#hovered));
-    const [x, y] = this.#pointer;
-    tip.style.left = `${Math.max(0, Math.min(x + 14, main.clientWidth - tip.offsetWidth - 4))}px`;
-    tip.style.top = `${y + 14}px`;
   }
 
   // Keep something in view until something else is chosen, with what can be done to it; `quiet` moves no page.
@@ -372,14 +354,19 @@ export class Pane {
     this.#preview.show("");
     this.#pinned = focus;
     if (focus) this.#host.whatIf?.prepare();
-    const about = { timeline: this.#timeline, text: this.#text, now: () => this.#t, close: () => this.pin(null) };
-    this.#card.open(focus, about);
+    const about = { focus, timeline: this.#timeline, old: this.old, t: this.#t };
+    this.#card.open(about, { text: this.#text, close: () => this.pin(null) });
+    this.#tip.keep();
     return this.#links.choose(focus?.kind === "link" ? focus.index : null);
   }
 
-  // Hold the run against another one.
-  against(timeline) {
+  // Hold the run against another one, in whose `name` an old one is seen in its picture.
+  against(timeline, name = null) {
+    const old = name === null ? null : timeline;
+    if (this.#ghost?.timeline !== old) this.#ghost = old && new Ghost(old);
+    this.#ghostName = name;
     this.#why.against(timeline);
+    this.#links.against(old && old.time);
   }
 
   clear() {
@@ -390,7 +377,7 @@ export class Pane {
 
   // Look at nothing that the pointer may have left behind.
   unhover() {
-    this.#hovered = null;
+    this.#tip.focus = null;
   }
 
   // Whether the run has ended at an instant; one that stalled never does.

@@ -9,7 +9,9 @@ export class Why {
   #body;
   #chosen = null;
   #host;
+  #isCompared = false;
   #isNew = false;
+  #legend;
   #note;
   #root;
   #summary;
@@ -22,6 +24,7 @@ export class Why {
     this.lit = null; // the messages of the chosen part, or null
     this.#root = make("details", "rs-why", parent);
     this.#summary = make("summary", "", this.#root);
+    this.#legend = make("p", "rs-part-note", this.#root);
     this.#body = make("div", "rs-parts", this.#root);
     this.#note = make("p", "rs-part-note", this.#root, { "aria-live": "polite" });
   }
@@ -47,6 +50,7 @@ export class Why {
 
   // Hold it against another run, or against none; every run that is taken is.
   against(timeline) {
+    this.#isCompared = Boolean(timeline);
     const base = timeline?.why && timeline !== this.#timeline ? timeline : null;
     if (base === this.#base || !this.#timeline?.why) return;
     this.#base = base;
@@ -58,9 +62,9 @@ export class Why {
     return isBelow && this.#timeline.why ? this.#summary.offsetHeight : 0;
   }
 
-  // A new run's parts are in sight from the beginning, but not where they stand below the picture.
+  // A new run's parts are in sight from the beginning, but not those of a single run that stand below its picture.
   settle(isBelow) {
-    if (this.#isNew) this.#root.open = !isBelow;
+    if (this.#isNew) this.#root.open = !isBelow || this.#isCompared;
     this.#isNew = false;
   }
 
@@ -83,32 +87,39 @@ export class Why {
 
   #list() {
     const { parts } = this.#timeline.why;
+    this.#legend.textContent = this.#base ? this.#text["player.why.both"] : "";
     const base = this.#base?.why.parts.map(([, time]) => time) ?? parts.map(() => 0);
     const scale = TimeScale.of(Math.max(this.#timeline.time, this.#base?.time ?? 0));
     const counts = scale.counts(parts.map(([, time]) => time));
     const others = scale.counts(base);
-    const most = Math.max(1, sum(counts));
+    const most = Math.max(1, sum(counts), sum(others));
     const rows = document.createDocumentFragment(); // a page looks around for every element that comes into it
-    let before = 0;
+    let [before, old] = [0, 0];
     parts.forEach(([part, time], k) => {
       if (!(time || base[k])) return;
-      const bar = { from: before / most, share: counts[k] / most };
-      this.#row(rows, part, { scale, count: counts[k], difference: this.#base ? counts[k] - others[k] : null, bar });
+      const bars = [{ from: before / most, share: counts[k] / most }];
+      if (this.#base) bars.push({ from: old / most, share: others[k] / most });
+      this.#row(rows, part, { scale, count: counts[k], difference: this.#base ? counts[k] - others[k] : null, bars });
       before += counts[k];
+      old += others[k];
     });
     const difference = this.#base ? sum(counts) - sum(others) : null;
-    this.#row(rows, "", { scale, count: sum(counts), difference, bar: { from: 0, share: 0 } });
+    this.#row(rows, "", { scale, count: sum(counts), difference, bars: [] });
     this.#body.replaceChildren(rows);
     this.choose(this.#chosen);
   }
 
-  // A part with its bar and its seconds, and by how much they differ; without a part, the sum of all.
-  #row(rows, part, { scale, count, difference, bar: { from, share } }) {
+  // A part with its bar, the outline of what that was, and its seconds, and by how much they differ; without a part, the sum
+  // of all.
+  #row(rows, part, { scale, count, difference, bars }) {
     const row = make(part ? "button" : "div", "rs-part", rows, part ? { type: "button" } : {});
     make("span", "", row).textContent = this.#text[`player.why.${part || "sum"}`];
-    const bar = make("i", "", make("span", "rs-part-bar", row));
-    bar.style.marginLeft = `${100 * from}%`;
-    bar.style.width = `${100 * share}%`;
+    const place = make("span", "rs-part-bar", row);
+    for (const [k, { from, share }] of bars.entries()) {
+      const { style } = make(k ? "s" : "i", "", place);
+      style.left = `${100 * from}%`;
+      style.width = `${100 * share}%`;
+    }
     make("span", "rs-part-time", row).textContent = scale.text(count);
     if (difference !== null)
       make("span", "rs-part-time", row).textContent = `${difference < 0 ? "" : "+"}${scale.text(difference)}`;

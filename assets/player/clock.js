@@ -16,6 +16,7 @@ export class Clock {
   constructor() {
     this.t = 0;
     this.time = 0; // of the longest run
+    this.own = 0; // of the run whose picture it is, where that holds an older one
     this.half = 0; // of a tick: what lies within it is the same instant
     this.bounds = [0]; // where steps end
     this.speed = 1;
@@ -26,14 +27,21 @@ export class Clock {
   }
 
   // Other runs: a single one's steps, or of several every instant at which one of them ends a step. A stretch that is
-  // played over and over stays where they are the same ones, drawn once more.
-  follow(timelines, isSame = false) {
+  // played over and over stays where they are the same ones, drawn once more. An `old` run may end later, in s.
+  follow(timelines, isSame = false, old = 0) {
     this.#timelines = timelines;
     if (!isSame) this.loop = null;
-    this.time = Math.max(...timelines.map(({ time }) => time));
+    this.own = Math.max(...timelines.map(({ time }) => time));
+    this.time = Math.max(this.own, old);
     this.half = Math.max(...timelines.map(({ half }) => half));
     if (timelines.length === 1) this.bounds = timelines[0].bounds;
     else this.bounds = [...new Set(timelines.flatMap(({ bounds }) => bounds))].toSorted((a, b) => a - b);
+    this.seek(this.t);
+  }
+
+  // Go on to the end of an old run, too.
+  stretch(own, old) {
+    [this.own, this.time] = [own, Math.max(own, old)];
     this.seek(this.t);
   }
 

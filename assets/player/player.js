@@ -10,10 +10,10 @@ import { lay, moveCameras } from "../pane/laid.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
 import { Told } from "../pane/frame.js";
-import { decode } from "../trace/decode.js";
 import { canShow, registered, viewAfter } from "./registry.js";
+import { Shown, stretch } from "../runs/shown.js";
 import { Sight } from "./sight.js";
-import { Standings } from "./standings.js";
+import { Standings } from "../runs/standings.js";
 import { Strip } from "../answer/strip.js";
 import { TimeWindow } from "../time/window.js";
 
@@ -40,6 +40,7 @@ class Player {
   #panes = [];
   #parent;
   #playing = false;
+  #shown = new Shown();
   #sight;
   #standings;
   #strip;
@@ -59,7 +60,7 @@ class Player {
     this.#controls = new Controls(acts);
     this.#keys = keysOf(this.#clock, acts, registered());
     this.#strip = new Strip(parent, acts.reveal);
-    this.#standings = new Standings(parent);
+    this.#standings = new Standings(parent, () => this.#host.apart(false));
     this.#grid = make("div", "rs-panes", parent);
     const [draw, brush, layout] = [() => this.#refresh(), (range) => this.#brush(range), () => this.#layout()];
     this.#marker = new Marker({
@@ -71,9 +72,12 @@ class Player {
       brush,
     });
     const [seek, pause] = [(t) => this.#seek(t), () => this.#pause()];
-    const ghost = (time) => this.#controls.mark(time === null ? null : time / this.#clock.time);
     const first = () => this.#panes[0];
-    this.#host = { seek, pause, draw, layout, brush, ghost, first, whatIf: null, offers: [], told: new Told() };
+    const apart = (isApart) => this.#take(this.#shown.chosen(isApart));
+    const say = (spec) => this.#strip.preview(spec && this.#host.whatIf.answerTo(spec));
+    const stretched = () => stretch(this.#panes, this.#clock, this.#window, this.#controls);
+    const host = { seek, pause, draw, layout, brush, first, apart, stretch: stretched, say, told: new Told() };
+    this.#host = { ...host, whatIf: null, offers: [] };
     this.#full = new FullScreen(parent.closest(".rs-talk") ?? parent, layout);
     this.#sight = new Sight(this.#grid, { resized: () => this.#layout(), seen: () => this.#wake() });
     const [act, isSeen] = [(key, target) => this.#keyed(key, target), () => this.#sight.isSeen];
@@ -136,20 +140,20 @@ class Player {
     }
     this.#turn += 1;
     const turn = this.#turn;
-    const shown = new Map(this.#panes.map(({ id, timeline }) => [id, timeline]));
-    const timelines = await Promise.all(data.runs.map((run) => shown.get(run.id) ?? run.timeline ?? decode(run.tl)));
+    const timelines = await this.#shown.decoded(data);
     if (turn !== this.#turn) return;
     this.#host.whatIf = data.whatIf ?? null;
     this.#host.offers = data.whatIf?.offers(data.offers ?? [], timelines[0]) ?? [];
-    this.#take(data, timelines);
+    this.#shown.take(data, timelines);
+    this.#take(data);
   }
 
   // Show runs that are decoded. Panes come with them: one without a run would be an empty place, laid out in vain.
-  #take(data, timelines) {
+  #take(data) {
     this.#changing = true;
     this.#strip.show(data.answer);
-    this.#seat(data.runs.length);
-    for (const [k, pane] of this.#panes.entries()) pane.load(data.runs[k], timelines[k], data.text);
+    this.#seat(this.#shown.panes);
+    this.#shown.fill(this.#panes);
     const isNew = this.#begin(data);
     this.#controls.offer(this.#clock, this.#timelines, data.text);
     this.#clock.stops = data.stops ?? [];
@@ -190,11 +194,8 @@ class Player {
     const share = clock.position / Math.max(1, clock.steps);
     this.#ids = ids;
     const timelines = this.#timelines;
-    clock.follow(timelines, isSame);
-    this.#window.follow(clock.time);
-    const largest = Math.max(...timelines.map((timeline) => timeline.largestOwn));
-    for (const timeline of timelines) timeline.largest = largest; // blocks of one clock are drawn to one scale
-    for (const pane of this.#panes) pane.against(timelines[0]);
+    clock.follow(timelines, isSame, this.#panes.length > 1 ? 0 : this.#panes[0].old?.time);
+    this.#host.stretch();
     if (isNew) {
       this.#pause(true);
       clock.seek(start.t);
@@ -240,7 +241,7 @@ class Player {
     const state = { view: this.#view, lit: this.#lit, playing: this.#playing };
     for (const pane of this.#panes) pane.draw(this.#clock.t, state);
     this.#controls.show(this.#clock, this.#panes[0].caption);
-    this.#standings.paint(this.#panes, this.#clock.t);
+    this.#standings.paint(this.#panes, this.#clock.t, this.#text);
     if (!this.#playing) this.#marker.keep();
     tellInstant(this.#parent, this.#clock);
   }

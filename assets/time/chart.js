@@ -3,7 +3,7 @@
 import { blockColour, faint, quiet } from "../paint/ink.js";
 import { RED, bottlenecks, isFull, loadColour, loadLevel } from "../paint/load.js";
 import { averages } from "../trace/averages.js";
-import { RULER, paintBands, paintPhases, paintRuler, paintSpell } from "./ruler.js";
+import { RULER, paintBands, paintEnd, paintPhases, paintRuler, paintSpell } from "./ruler.js";
 import { rowsOf } from "./rows.js";
 import { TimeAxis, TimeWindow } from "./window.js";
 
@@ -20,6 +20,7 @@ export class LoadChart {
   #fine = null;
   #hand = null; // pixels from the left at which the clock's hand stands
   #lit = null;
+  #old = null; // when an old run ended
   #surface;
   #turn = -1;
 
@@ -33,6 +34,12 @@ export class LoadChart {
   // Sort rows by an order of `ORDERS`, below those that are pinned; what changes is seen when it is laid out again.
   arrange(order, pinned) {
     Object.assign(this, { order, pinned, rows: rowsOf(this.timeline, order, pinned) });
+  }
+
+  // Mark where an old run ended, in s.
+  against(time) {
+    if (this.#old !== time) this.#turn = -1;
+    this.#old = time;
   }
 
   // `window` is the time from edge to edge, which several runs on one clock share; without one it is all of `span`.
@@ -63,6 +70,7 @@ export class LoadChart {
     this.#paintSpells(g);
     this.#paintTicks(g);
     paintPhases(g, axis, this.timeline, { y: bottom + 17, colours });
+    if (this.#old !== null) paintEnd(g, axis, this.#old, { top: RULER, bottom, colours });
   }
 
   get #bottom() {

@@ -16,6 +16,7 @@ export class Links {
   #due = null; // what is to be painted once it is in sight
   #isSeen = false;
   #note;
+  #old = null;
   #order;
   #pinned = [];
   #sight;
@@ -63,6 +64,7 @@ export class Links {
   load(timeline) {
     [this.#chosen, this.#pinned] = [[], []];
     this.#chart = new LoadChart(timeline);
+    this.#chart.against(this.#old);
     this.#arrange();
   }
 
@@ -104,6 +106,12 @@ export class Links {
       this.#text["player.timeline.hint"],
     ];
     this.#note.textContent = words.join(" · ");
+  }
+
+  // Mark where an old run ended, in s; nothing without one.
+  against(time) {
+    this.#old = time;
+    this.#chart?.against(time);
   }
 
   layout(colours, room) {

@@ -48,6 +48,20 @@ export function paintPhases(g, axis, timeline, { y, colours }) {
   }
 }
 
+// A dashed line where an old run ended.
+export function paintEnd(g, axis, t, { top, bottom, colours }) {
+  if (!axis.seen(t, t)) return;
+  g.save();
+  g.setLineDash([4, 3]);
+  g.lineWidth = 1.5;
+  g.strokeStyle = quiet(colours);
+  g.beginPath();
+  g.moveTo(axis.x(t), top);
+  g.lineTo(axis.x(t), bottom);
+  g.stroke();
+  g.restore();
+}
+
 // A mark on an axis of time: something changed here.
 export function notch(g, x, y) {
   g.beginPath();

@@ -4,6 +4,13 @@ import { firstFrom } from "./walk.js";
 
 const NEAR = 8;
 
+// Counted once for a run, and shared by all who ask.
+const known = new WeakMap();
+export function sentOf(timeline) {
+  if (!known.has(timeline)) known.set(timeline, new Sent(timeline));
+  return known.get(timeline);
+}
+
 export class Sent {
   #ends;
   #passed; // by rank, how many of its messages had arrived when last asked, where looking begins

@@ -47,7 +47,7 @@ export class Controls {
     const say = (name) => text[`player.${name}`];
     for (const name of TRANSPORT) entitle(this.#buttons[name], say(name));
     this.#space = say("space");
-    this.#ruler.label(say("scrub"));
+    this.#ruler.label(say("scrub"), say("ends"));
     entitle(this.#speed, say("speed"));
     entitle(this.#view, say("view"));
     for (const [k, view] of registered().entries()) this.#view.options[k].textContent = labelOf(view, text);
@@ -85,14 +85,14 @@ export class Controls {
     play.title = title;
   }
 
-  // Mark a share of the run's time, the end of it where it is later; nothing without one.
-  mark(share) {
-    this.#ruler.mark(share);
+  // Mark where on the ruler a run and the old one end, both in s; nothing without an old one.
+  mark(now, old) {
+    this.#ruler.mark(now, old);
   }
 
   // What changes with every frame.
-  show({ t, time, step }, caption) {
-    const told = `${seconds(t)} / ${seconds(time)}`;
+  show({ t, time, own, step }, caption) {
+    const told = `${seconds(t)} / ${seconds(own)}`;
     if (this.#clock.textContent !== told) this.#clock.textContent = told;
     this.#menu.show(step);
     this.#ruler.show(time > 0 ? t / time : 0, `${seconds(t)}: ${caption}`);

@@ -1,13 +1,18 @@
 // The slider of time: phases stand named above it, and every step ends at a notch.
 
 import { make } from "../player/elements.js";
+import { fill, seconds } from "../trace/words.js";
 
 const FINE = 1e6;
 const MOST_NOTCHES = 64;
 const NARROWEST = 0.07; // of the run: a shorter phase has no room for its name
+const LATE = 0.6; // of the ruler: what ends later is named to the left of its mark
 
 export class Ruler {
-  #ghost;
+  #clock;
+  #endWords = "";
+  #ends = {};
+  #named = [];
   #notches;
   #phases;
   #root;
@@ -20,15 +25,26 @@ export class Ruler {
     this.#scrub.addEventListener("input", () => act.scrub(Number(this.#scrub.value) / FINE));
     this.#scrub.addEventListener("change", () => act.tell());
     this.#notches = make("span", "rs-notches", this.#root, { "aria-hidden": "true" });
-    this.#ghost = make("i", "rs-ghost", this.#root, { hidden: "" });
+    for (const name of ["now", "old"]) {
+      this.#ends[name] = make("i", `rs-end rs-end-${name}`, this.#root, { hidden: "" });
+      make("span", "", this.#ends[name]);
+    }
   }
 
-  label(words) {
+  label(words, endWords) {
     this.#scrub.setAttribute("aria-label", words);
+    this.#endWords = endWords;
   }
 
   // Other runs, with the `phases` of the first: each the step before it and its name.
-  offer({ bounds, time, steps }, phases) {
+  offer(clock, phases) {
+    [this.#clock, this.#named] = [clock, phases];
+    this.#spread();
+  }
+
+  #spread() {
+    const { bounds, time, steps } = this.#clock;
+    const phases = this.#named;
     const share = (step) => (time > 0 ? (bounds[Math.min(step, steps)] ?? time) / time : 0);
     const spans = phases.map(([first, name], k) => ({
       from: share(first),
@@ -50,10 +66,20 @@ export class Ruler {
     return part;
   }
 
-  mark(share) {
-    this.#ghost.hidden = share === null;
-    this.#ghost.classList.toggle("rs-later", share > 1);
-    this.#ghost.style.setProperty("--rs-share", String(Math.min(1, share ?? 0)));
+  mark(now, old) {
+    if (this.#clock) this.#spread();
+    for (const [name, time] of [
+      ["now", now],
+      ["old", old],
+    ]) {
+      const end = this.#ends[name];
+      end.hidden = old === null;
+      if (old === null) continue;
+      const share = time / Math.max(now, old);
+      end.style.setProperty("--rs-share", String(share));
+      end.classList.toggle("rs-late", share > LATE);
+      end.firstChild.textContent = name === "old" ? fill(this.#endWords, { time: seconds(time) }) : "";
+    }
   }
 
   show(share, words) {

@@ -9,8 +9,9 @@ const [PLAIN, THIN, ROOM] = [2.6, 1.2, 4.2]; // pixels: of all where they are al
 const ROOMY = 8; // links that end at a rank, up to which they are as wide as they may be
 
 // Pixels across each link, between two widths by the logarithm of its bandwidth: one for each doubling where there is room.
-function widthsOf(bandwidth) {
-  let [least, widest] = [Infinity, 0];
+// Several runs have one scale of `rates`.
+function widthsOf(bandwidth, rates) {
+  let [least, widest] = rates ?? [Infinity, 0];
   for (const b of bandwidth) [least, widest] = [Math.min(least, b), Math.max(widest, b)];
   const doublings = Math.log2(widest / least) || 1;
   const [thinnest, each] = [Math.max(THIN, PLAIN - doublings / 2), Math.min(1, ROOM / doublings)];
@@ -30,10 +31,19 @@ function stage(timeline, { placed, lines, path, hidden }) {
   const { devices, links } = timeline;
   const room = roomOf(links, devices.rank);
   const isHidden = new Set(hidden);
+  let made = {}; // what a hand changes makes links wider and thinner
+  const widths = () => {
+    const [{ bandwidth }, { rates }] = [timeline.links, timeline];
+    if (made.of !== bandwidth || made.rates !== rates)
+      made = { of: bandwidth, rates, all: widthsOf(bandwidth, rates).map((width) => Math.max(1, width * room)) };
+    return made.all;
+  };
   return new Stage(timeline, {
     devices: { ...devices, ...placed },
     lines,
-    widths: widthsOf(links.bandwidth).map((width) => Math.max(1, width * room)),
+    get widths() {
+      return widths();
+    },
     used: links.bytes.map((bytes) => bytes > 0),
     isHidden: (d) => isHidden.has(d),
     focus: "link",

@@ -2,7 +2,7 @@
 
 import { paintBlocks } from "../paint/blocks.js";
 import { blockColour, blockNumber, faint, quiet } from "../paint/ink.js";
-import { paintBands, paintPhases, paintRuler, paintSpell } from "../time/ruler.js";
+import { paintBands, paintEnd, paintPhases, paintRuler, paintSpell } from "../time/ruler.js";
 import { placesOf } from "../time/rows.js";
 import { TimeAxis, TimeWindow } from "../time/window.js";
 import { offLine } from "../trace/walk.js";
@@ -128,9 +128,23 @@ class SpaceTime {
     return this.timeline.c.src[i] !== this.timeline.c.dst[i];
   }
 
+  // Mark where an old run ended.
+  end(t) {
+    const { context, height, colours } = this.#surface;
+    paintEnd(context, this.#axis, t, { top: TOP, bottom: height - FOOT, colours });
+  }
+
+  // Messages of a run that are on their way: where each left, and where it has got to.
+  moved(timeline, t) {
+    return timeline.moving(t).map((i) => {
+      const [ax, ay, bx, by] = this.#ends(i, timeline);
+      const share = timeline.progress(i, t);
+      return { i, ax, ay, x: ax + (bx - ax) * share, y: ay + (by - ay) * share };
+    });
+  }
+
   // Where the arrow of a transfer begins and ends: x, y, x, y.
-  #ends(i) {
-    const { c, left, end } = this.timeline;
+  #ends(i, { c, left, end } = this.timeline) {
     return [this.x(left[i]), this.y(c.src[i]), this.x(end[i]), this.y(c.dst[i])];
   }
 
@@ -173,11 +187,7 @@ class SpaceTime {
     if (lit) this.#within(g, () => this.#paintLit(g, lit));
     g.lineCap = "round";
     veil?.(g);
-    const moving = timeline.moving(t).map((i) => {
-      const [ax, ay, bx, by] = this.#ends(i);
-      const share = timeline.progress(i, t);
-      return { i, ax, ay, x: ax + (bx - ax) * share, y: ay + (by - ay) * share };
-    });
+    const moving = this.moved(timeline, t);
     travel?.(moving);
     this.#drawn = moving;
     if (this.#axis.seen(t, t)) {

@@ -49,6 +49,7 @@ export function breakdown({ c, meta }, run, { path, arrived, plan, spells }) {
   const faulty = new Set(spells.map(({ link }) => link));
   const spent = PARTS.map(() => 0);
   const bits = new Uint8Array(path.length);
+  const seconds = []; // of every transfer of the path, by part
   let last = 0;
   path.forEach((i, k) => {
     const links = Array.from(c.route_link.subarray(c.route_start[c.route[i]], c.route_start[c.route[i] + 1]));
@@ -71,7 +72,9 @@ export function breakdown({ c, meta }, run, { path, arrived, plan, spells }) {
     });
     const [before, ahead, extra, flowing, slow, sharing, reducing] = spans;
     const waiting = before + extra + (k === path.length - 1 ? whole - last : 0);
-    [ahead, flowing, slow, sharing, reducing, 0, waiting].forEach((count, j) => {
+    const counts = [ahead, flowing, slow, sharing, reducing, 0, waiting];
+    seconds.push(counts.map((count) => count * step));
+    counts.forEach((count, j) => {
       spent[j] += count * step;
       if (count > 0) bits[k] |= 1 << j;
     });
@@ -84,5 +87,6 @@ export function breakdown({ c, meta }, run, { path, arrived, plan, spells }) {
       bytes: added((j) => run.bytes[away[j]], away.length),
     },
     bits,
+    seconds,
   };
 }

@@ -40,7 +40,7 @@ function stepsOf({ messages }, ends, left) {
 }
 
 // Bytes that crossed every link.
-function carriedBy({ c, links }, bytes) {
+export function carriedBy({ c, links }, bytes) {
   const routes = new Float64Array(c.route_start.length - 1);
   bytes.forEach((size, i) => (routes[c.route[i]] += size));
   const carried = links.src.map(() => 0);

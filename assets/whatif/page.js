@@ -2,6 +2,8 @@
 // that come ahead of the page's answer are shown until the page has drawn itself again, which hears of what was asked once
 // the hand has rested. A slider of the page is followed in the same way.
 
+import { answered } from "../answer/answered.js";
+import { changesOf } from "../answer/change.js";
 import mount from "../player/player.js";
 import { decode } from "../trace/decode.js";
 import { kernel } from "./loaded.js";
@@ -11,10 +13,17 @@ import { NeedsPythonError, isKnown } from "./words.js";
 const REST = 300; // ms
 const REMEDY = "remedy"; // asked of a plan, as in `ui.server.future`
 const MOST = 3; // runs beside one, as in `ops.plan.notation`
+const REMOVED = "cut_cable:";
+const UNDO = "undo"; // as in `ui.controls.fork`
 const players = new WeakMap();
 
-// The runs and the answer of what the page would show of a plan with what is asked, or null where it has to say more itself.
-async function futureOf({ plan, language, to }, asked = "") {
+// The runs of what the page would show of a plan with what is asked, with their answer; null where it has to say more itself.
+async function futureOf(question, asked = "") {
+  const came = await told(question, asked);
+  return came && Object.assign(came.runs, { answer: came.answer });
+}
+
+async function told({ plan, language, to }, asked) {
   const body = JSON.stringify({ plan, language, asked });
   const headers = { "content-type": "application/json" };
   try {
@@ -34,12 +43,12 @@ function otherSize(plan, other) {
 const idsOf = ({ turn, runs }) => [turn, ...runs.map(({ id }) => id)].join();
 
 class Ahead {
-  #answer = null; // of the runs that are ahead of the page
   #asked = []; // what-ifs of the reader that the page has not received yet
   #isFollowing = false;
   #keep = false;
   #next = null; // where a slider stands
   #page = null;
+  #past = []; // what was shown before each what-if, where that came from here
   #ready = null; // the run of the page that can be run again here, and what does so
   #resting = 0;
   #runs = null;
@@ -53,28 +62,34 @@ class Ahead {
 
   // Have the page's first run at hand, to be run again.
   prepare() {
-    const [{ id, tl }] = this.#page.runs;
+    const [{ id, tl }, other] = this.#page.runs;
     if (this.#ready?.id === id) return this.#ready.there;
     const ready = { id, runner: null };
     this.#ready = ready;
-    ready.there = Promise.all([kernel(), decode(tl)]).then(([engine, timeline]) => {
-      if (Runner.canRun(timeline)) ready.runner = new Runner(engine, timeline);
+    const old = other?.stays ? decode(other.tl) : null;
+    ready.there = Promise.all([kernel(), decode(tl), old]).then(([engine, ...timelines]) => {
+      const able = timelines.map((timeline) => timeline && Runner.canRun(timeline) && new Runner(engine, timeline));
+      [ready.runner, ready.old] = [able[0] || null, old ? able[1] : able[0]];
       return ready.runner;
     });
     return ready.there;
   }
 
-  // What may be asked here: without a page that has a server, what this can work out.
+  // What may be asked here: without a page that has a server, what this can work out, and what people look for on a link.
   offers(all, timeline) {
     if (this.tell) return all;
-    return Runner.canRun(timeline) ? all.filter(({ spec }) => isKnown(spec)) : [];
+    return Runner.canRun(timeline) ? all.filter(({ spec }) => isKnown(spec) || spec.startsWith(REMOVED)) : [];
   }
 
   // The page's first run with what was asked, and one question more: its timeline, or null where that needs Python.
   #worked(spec) {
+    return this.#tried((runner, specs) => runner.run(specs), spec);
+  }
+
+  #tried(act, spec) {
     const { runner } = this.#ready ?? {};
     try {
-      return runner?.run([...this.#sent, ...this.#asked, spec]) ?? null;
+      return runner ? act(runner, [...this.#sent, ...this.#asked, spec]) : null;
     } catch (error) {
       if (!(error instanceof NeedsPythonError || error instanceof RangeError)) throw error; // the latter for memory
       return null;
@@ -83,6 +98,25 @@ class Ahead {
 
   preview(spec) {
     return this.#worked(spec)?.timeline ?? null;
+  }
+
+  // What is said of the page's run with a question more; null where that needs Python.
+  answerTo(spec) {
+    const worked = this.#worked(spec);
+    return worked && this.#answer(worked, [...this.#sent, ...this.#asked, spec]);
+  }
+
+  // What is said of a run that was worked out for some questions, held against what the page's run is held against.
+  #answer({ facts }, specs) {
+    const [{ runner, old }, { answer, text, runs }] = [this.#ready, this.#page];
+    if (!answer || !old || runs.length > 2 || (runs[1] && !runs[1].stays)) return null;
+    const changes = changesOf(answer.changes, specs, { ...runner.about, text });
+    return changes.length ? answered(old.facts, facts(), changes, text) : null;
+  }
+
+  // Seconds that the run takes with a question more, or null.
+  timeOf(spec) {
+    return this.#tried((runner, specs) => runner.raw(specs).run.time, spec);
   }
 
   #arrive(detail) {
@@ -96,10 +130,10 @@ class Ahead {
   async #follow() {
     const [question, turn] = [this.#next, (this.#turn += 1)];
     [this.#next, this.#isFollowing] = [null, true];
-    const came = (await this.#resized(question)) ?? (await futureOf(question));
+    const runs = (await this.#resized(question)) ?? (await futureOf(question));
     this.#isFollowing = false;
     if (this.#stop.signal.aborted) return;
-    if (came && turn === this.#turn) this.#come(came, false);
+    if (runs && turn === this.#turn) this.#come(runs, false);
     if (this.#next) this.#follow();
   }
 
@@ -108,8 +142,9 @@ class Ahead {
     const size = otherSize(plan, this.#page.future?.plan);
     if (!size) return null;
     await this.prepare();
-    const worked = this.#worked(`size:bytes=${size}`);
-    return worked && { runs: [this.#made(worked, size, "")], answer: null };
+    const spec = `size:bytes=${size}`;
+    const worked = this.#worked(spec);
+    return worked && Object.assign([this.#made(worked, size, "")], { answer: this.#answer(worked, [spec]) });
   }
 
   #made({ timeline }, name, title) {
@@ -117,8 +152,8 @@ class Ahead {
     return { id: `${id};${name}`, note, title, timeline };
   }
 
-  #come({ runs, answer }, keep) {
-    [this.#runs, this.#answer, this.#keep] = [runs, answer, keep];
+  #come(runs, keep) {
+    [this.#runs, this.#keep] = [runs, keep];
     this.show(this.#ahead);
   }
 
@@ -126,7 +161,7 @@ class Ahead {
   get #ahead() {
     const start = { ...this.#page.start, is_ahead: true };
     if (this.#keep) start.keep = true;
-    return { ...this.#page, runs: this.#runs, answer: this.#answer, start };
+    return { ...this.#page, runs: this.#runs, answer: this.#runs.answer ?? null, start };
   }
 
   // What if this happened: both futures are shown as soon as they are there, from the same instant on. Returns why they are
@@ -145,26 +180,39 @@ class Ahead {
   // The run that was worked out, beside what would have been; as the page will have them.
   #show(worked, label) {
     const [now, ...others] = this.#runs ?? this.#page.runs;
-    const before = { ...now, title: now.title || this.#page.text["player.whatif.before"], undo: undefined };
-    const beside = worked.isFurther ? others : [...others, before].slice(-MOST);
+    const before = { ...now, title: this.#page.text["player.whatif.before"], stays: !others.length };
+    const isKept = worked.isFurther || (others.length === 1 && others[0].stays);
     const made = this.#made(worked, [...this.#sent, ...this.#asked].join(";"), label);
-    const [ahead, asked] = [{ runs: this.#runs, answer: this.#answer }, this.#asked.slice(0, -1)];
-    const undo = this.tell ? undefined : () => this.#undo(ahead, asked);
-    this.#come({ runs: [{ ...made, undo }, ...beside], answer: null }, true);
+    this.#past.push(this.#runs);
+    const answer = this.#answer(worked, [...this.#sent, ...this.#asked]);
+    this.#come(Object.assign([made, ...(isKept ? others : [...others, before].slice(-MOST))], { answer }), true);
     this.#rest(REST);
   }
 
-  #undo({ runs, answer }, asked) {
-    [this.#asked, this.#runs, this.#answer] = [asked, runs, answer];
-    this.show(runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
+  get canUndo() {
+    return this.#past.length > 0 || Boolean(this.tell && this.#page.runs[1]?.stays);
+  }
+
+  // Take the last what-if back: here, where it came from here, and where the page has heard of it.
+  undo() {
+    clearTimeout(this.#resting);
+    this.#turn += 1;
+    const isTold = !this.#asked.pop();
+    if (this.#past.length) {
+      this.#runs = this.#past.pop();
+      this.show(this.#runs ? this.#ahead : { ...this.#page, start: { ...this.#page.start, keep: true } });
+    }
+    if (isTold) this.#sent.pop();
+    if (isTold) this.tell?.(UNDO);
+    else if (this.#asked.length) this.#rest(REST);
   }
 
   async #fetch() {
     const [turn, { future }] = [this.#turn, this.#page];
-    const came = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
+    const runs = future ? await futureOf(future, [...this.#sent, ...this.#asked].join(";")) : null;
     if (turn !== this.#turn || this.#stop.signal.aborted) return;
-    if (came) this.#come(came, true);
-    this.#rest(came ? REST : 0);
+    if (runs) this.#come(runs, true);
+    this.#rest(runs ? REST : 0);
   }
 
   #rest(time) {
@@ -181,6 +229,7 @@ class Ahead {
   take(data) {
     if (this.#page && idsOf(this.#page) !== idsOf(data)) {
       this.#sent = [];
+      this.#past = [];
       if (!this.tell) this.#asked = []; // nobody is going to hear of it
       if (!this.#asked.length) this.#runs = null;
     }
@@ -192,7 +241,7 @@ class Ahead {
   // What would win a loss back takes many runs: it comes later, with all else of the answer.
   async #remedy(data) {
     data.answer.asks = false;
-    const answer = data.future ? await futureOf(data.future, REMEDY) : null;
+    const answer = data.future ? await told(data.future, REMEDY) : null;
     if (!answer || this.#stop.signal.aborted || idsOf(this.#page) !== idsOf(data)) return;
     this.#page.answer = answer;
     if (!this.#runs) this.show(this.#page);

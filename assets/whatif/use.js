@@ -30,7 +30,7 @@ function* intervals({ c, count }, { start, bytes, history }, arrived) {
 }
 
 // B/s that every link could carry on average in every stretch, a row per link.
-function capacities(bandwidth, spells, edges) {
+export function capacities(bandwidth, spells, edges) {
   const count = edges.length - 1;
   const average = new Float64Array(bandwidth.length * count);
   bandwidth.forEach((rate, link) => average.fill(rate, link * count, (link + 1) * count));

@@ -8,7 +8,6 @@ const LARGEST_BANDWIDTH = 1e18; // B/s
 const LARGEST_SIZE = 2 ** 50; // bytes
 const SLOWEST = 1e6;
 const ALL = "all";
-const SHARE = /(?<=[:,]share=)([\d.]+(?:e-?\d+)?)(?=,|$)/;
 
 // What only Python can work out.
 export class NeedsPythonError extends Error {}
@@ -35,7 +34,7 @@ function scaled(unit) {
   return scale;
 }
 
-function bandwidth(text) {
+export function bandwidth(text) {
   const [value, unit] = measured(text);
   const base = unit.replace(/ps$|\/s$/, "");
   const isBits = /(b|bit)$/.test(base);
@@ -56,7 +55,7 @@ function plain(text) {
 }
 
 // `name:key=value,…` taken apart.
-function taken(spec) {
+export function taken(spec) {
   const [name, rest = ""] = spec.split(/:(.*)/s);
   const pairs = rest.split(",").filter(Boolean);
   return { name, words: new Map(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2).map(decodeURIComponent))) };
@@ -75,15 +74,13 @@ const LINK = { src: same, dst: same };
 const RATES = { bandwidth, latency: seconds, times: plain };
 const SPELL = { start: seconds, end: seconds };
 
-// The last of some faults with what is left of its share, where another one differs in its share alone; as
-// `ui.controls.compare` has it.
-function takenFurther(last, spec) {
-  const [before, now] = [last, spec].map((each) => each?.split(SHARE) ?? []);
-  if (before.length !== 3 || now.length !== 3 || before[0] !== now[0] || before[2] !== now[2]) return "";
-  return `${before[0]}${Number((Number(before[1]) * Number(now[1])).toPrecision(4))}${before[2]}`;
-}
+const NUMBERS = /(?<=[,:])(bandwidth|latency|share|late|slower)=[^,]+/g;
 
-const isFault = (spec) => taken(spec).name in FAULTS;
+// Whether a fault or an edit differs from another one in its numbers alone; as `ui.controls.compare` has it.
+export const isFurther = (last, spec) =>
+  last !== undefined && last.replace(NUMBERS, "$1") === spec.replace(NUMBERS, "$1");
+
+export const isFault = (spec) => taken(spec).name in FAULTS;
 
 // A machine and what happens to it: `bandwidth` and `latency` by link, `size` in bytes, ranks that are `late`, and `spells` in
 // which links have a share of their bandwidth.
@@ -99,16 +96,20 @@ export class Plan {
     this.size = meta.size;
     this.late = []; // rank, seconds, and which fault
     this.spells = []; // links, share, start, end, and which fault
-    this.isEdited = this.isFurther = false;
+    this.isEdited = false;
     this.faults = [...timeline.faults];
     this.#isSlowed = this.faults.some((spec) => taken(spec).words.has("slower"));
     for (const spec of specs.filter((each) => !isFault(each))) this.#edit(taken(spec));
+    this.isFurther = isFurther(specs.at(-2), specs.at(-1) ?? "");
+    let there = this.faults.length;
     for (const spec of specs.filter(isFault)) {
-      const further = takenFurther(this.faults.at(-1), spec);
-      this.isFurther = Boolean(further) && spec === specs.at(-1);
-      this.faults.splice(further ? -1 : this.faults.length, 1, further || spec);
+      const goesOn = isFurther(this.faults.at(-1), spec);
+      if (goesOn && this.faults.length === there) {
+        expect(!taken(spec).words.has("slower"), "another pace of a rank that is slow"); // its links are slow already
+        there -= 1;
+      }
+      this.faults.splice(goesOn ? -1 : this.faults.length, 1, spec);
     }
-    const there = timeline.faults.length;
     this.faults.forEach((spec, fault) => this.#fault(taken(spec), { timeline, fault, isThere: fault < there }));
   }
 

@@ -6,6 +6,7 @@ So every rank sends and receives no more than the data once, at the depth of a t
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ops.algorithms.pipeline import down, up
 from ops.collectives import allreduce, broadcast, reduce
@@ -156,17 +157,27 @@ def _two_trees(n: int) -> tuple[Tree, Tree]:
     return tree(first), tree(second)
 
 
-def _chained(n: int, group: int) -> tuple[Tree, Tree]:
-    """A chain in each node, ends joined by double trees between the nodes; the second chain runs backwards."""
+def _chained(n: int, group: int, *, balanced: bool) -> tuple[Tree, Tree]:
+    """A chain in each node, whose first ranks are joined by double trees between the nodes; one node has it both ways.
+
+    Where it is `balanced`, a node's first child hangs on its second rank, the other child and the node's parent on the
+    first; else all on the first (connectTrees).
+    """
     g = node_size(n, group)
     local, node = np.arange(n) % g, np.arange(n) // g
-    first, second = two_parents(n // g) if n > g else (np.array([NOTHING]),) * 2
-    head = np.where(first[node] == NOTHING, NOTHING, first[node] * g)
-    tail = np.where(second[node] == NOTHING, NOTHING, second[node] * g + g - 1)
-    return (
-        tree(np.where(local == 0, head, np.arange(n) - 1)),
-        tree(np.where(local == g - 1, tail, np.arange(n) + 1)),
-    )
+    if n == g:
+        chains = np.where(local == 0, NOTHING, local - 1), np.where(local == g - 1, NOTHING, local + 1)
+        return tree(chains[0]), tree(chains[1])
+
+    def joined(up: Ints, first: NDArray[np.bool_]) -> Tree:
+        above = np.where(up == NOTHING, NOTHING, up * g + (first & balanced & (g > 1)))
+        return tree(np.where(local == 0, above[node], np.arange(n) - 1))
+
+    nodes = n // g
+    first, second = two_parents(nodes)
+    node_of, parent = np.arange(nodes), np.where(second == NOTHING, 0, second)
+    mirrored = node_of > parent if nodes % 2 == 0 else (node_of - 1) % nodes < (parent - 1) % nodes
+    return joined(first, node_of < first), joined(second, mirrored)
 
 
 @algorithm(
@@ -175,15 +186,14 @@ def _chained(n: int, group: int) -> tuple[Tree, Tree]:
     exact=False,
     only=whole_nodes,
     pieces=_halves,
-    cost=lambda n, *, group, segments: _both_ways_cost(_chained(n, group), segments),
+    cost=lambda n, *, group, segments, balanced: _both_ways_cost(_chained(n, group, balanced=balanced), segments),
     ids={"nccl": "Tree"},
     reference="NCCL src/graph/trees.cc, src/graph/connect.cc",
 )
 @titled("NCCL tree")
-def nccl_tree(n: int, *, group: Group = 0, segments: Segments = 8) -> Steps:
+def nccl_tree(n: int, *, group: Group = 0, segments: Segments = 8, balanced: bool = True) -> Steps:
     """A chain inside each node, double binary trees between nodes: sums go up, totals come back, pipelined.
 
-    The second tree's chains run backwards, so that two ranks of a node share the traffic between nodes. The
-    claim is a bound.
+    The first rank of a node carries the traffic between nodes, `balanced` the first two. The claim is a bound.
     """
-    yield from up_and_down(_chained(n, group), segments)
+    yield from up_and_down(_chained(n, group, balanced=balanced), segments)

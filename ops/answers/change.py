@@ -1,7 +1,7 @@
 """What tells two plans apart, as a phrase: a fault more, another algorithm, another size."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ops.answers.names import called
 from ops.plan import Plan
@@ -24,6 +24,14 @@ PLAIN = {"0.5": "half", "2": "twice"}
 """Shares and factors that have a word of their own."""
 
 
+class Change(NamedTuple):
+    """A word of a plan that differs, what it says more (or of a size, what it was), and that as a phrase."""
+
+    word: str
+    spec: str
+    phrase: Message
+
+
 def changed_words(before: Plan | None, after: Plan | None) -> list[str]:
     """Return the words in which two plans differ; none where one is unknown."""
     if before is None or after is None:
@@ -33,13 +41,18 @@ def changed_words(before: Plan | None, after: Plan | None) -> list[str]:
 
 def change_of(before: Plan, after: Plan) -> Message:
     """Return what `after` does otherwise than `before`."""
-    phrases = [phrase for word in changed_words(before, after) for phrase in _changes(word, before, after)]
+    phrases = [phrase for _, _, phrase in changes(before, after)]
     if not phrases:
         return Message("answer.change.nothing")
     joined = phrases[0]
     for phrase in phrases[1:]:
         joined = Message("answer.and", first=joined, second=phrase)
     return joined
+
+
+def changes(before: Plan, after: Plan) -> list[Change]:
+    """Return what `after` does otherwise than `before`, one by one."""
+    return [change for word in changed_words(before, after) for change in _changes(word, before, after)]
 
 
 def added_faults(before: Plan | None, after: Plan | None) -> list[tuple[str, dict[str, str]]]:
@@ -51,22 +64,24 @@ def added_faults(before: Plan | None, after: Plan | None) -> list[tuple[str, dic
     return [(kind, pairs(rest)) for kind, _, rest in added]
 
 
-def _changes(word: str, before: Plan, after: Plan) -> Iterator[Message]:
+def _changes(word: str, before: Plan, after: Plan) -> Iterator[Change]:
     old, new = getattr(before, word), getattr(after, word)
     if word in LISTS:
-        yield from (described(word, spec) for spec in entries(new) if spec not in entries(old))
+        yield from (Change(word, spec, described(word, spec)) for spec in entries(new) if spec not in entries(old))
         for spec in entries(old):
             if spec not in entries(new):
-                yield Message("answer.change.without", change=described(word, spec))
+                yield Change(word, "", Message("answer.change.without", change=described(word, spec)))
     elif word in ("capture", "rates"):
-        yield Message("answer.change.capture")
+        yield Change(word, "", Message("answer.change.capture"))
     elif word == "algorithm":
-        yield Message("answer.change.algorithm", old=called(old, beside=new), new=called(new, beside=old, first=True))
+        names = {"old": called(old, beside=new), "new": called(new, beside=old, first=True)}
+        yield Change(word, "", Message("answer.change.algorithm", **names))
     elif word == "size":
-        yield Message("answer.change.size", old=fmt_size(parse_size(old)), new=fmt_size(parse_size(new)))
+        was, now = (fmt_size(parse_size(size)) for size in (old, new))
+        yield Change(word, was, Message("answer.change.size", old=was, new=now))
     else:
         key = f"answer.change.{word}" if old and new else f"answer.change.{word}.{'new' if new else 'none'}"
-        yield Message(key, old=str(old), new=str(new))
+        yield Change(word, "", Message(key, old=str(old), new=str(new)))
 
 
 def described(word: str, spec: str) -> Message:

@@ -78,11 +78,11 @@ class Launcher:
 
         entry = ALGORITHMS[decision.algorithm]
         root = root if entry.collective.rooted else 0
-        key = decision.algorithm, n, root, tuple(sorted(decision.settings.items())), decision.orders
+        key = decision.algorithm, n, root, tuple(sorted(decision.settings.items())), decision.orders, decision.via
         if key not in self._works:
             self._works[key] = (
                 Work(decision.schedule(n, root), entry.collective, entry, decision.settings)
-                if decision.orders
+                if decision.orders or decision.via
                 else registered(entry, n, root=root, settings=decision.settings)
             )
         return self._works[key]

@@ -12,7 +12,7 @@ from ops.channels import striped
 from ops.registry import ALGORITHMS
 from sim.parameters import summary
 from sim.registry import Registry
-from sim.schedule import Schedule
+from sim.schedule import Schedule, Via
 from sim.topology import Topology
 
 __all__ = ["LIBRARIES", "CollectiveCall", "Decision", "Library", "Members", "library"]
@@ -91,7 +91,8 @@ class Decision(NamedTuple):
     """What a library runs: a registered algorithm and its parameters.
 
     With `orders` the algorithm runs once per order, on that share of the data and with the ranks in that order.
-    `size` is in bytes, where the library moves others than the call brings.
+    `size` is in bytes, where the library moves others than the call brings. `via` are devices on the way, where the
+    library chooses them.
     """
 
     algorithm: str
@@ -99,9 +100,13 @@ class Decision(NamedTuple):
     orders: tuple[tuple[int, ...], ...] = ()
     protocol: str = ""
     size: float | None = None
+    via: Via | None = None
 
     def schedule(self, n: int, root: int = 0) -> Schedule:
         """The schedule for n ranks. Raises InputError for what the algorithm cannot do."""
+        return replace(self._plain(n, root), via=self.via) if self.via else self._plain(n, root)
+
+    def _plain(self, n: int, root: int) -> Schedule:
         entry = ALGORITHMS[self.algorithm]
         root = root if entry.collective.rooted else 0
         if not self.orders:

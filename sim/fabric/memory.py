@@ -29,11 +29,12 @@ from sim.fabric.links import (
     TRANSFER,
     Net,
 )
-from sim.fabric.numbers import as_met, tally
+from sim.fabric.numbers import as_met, by_channel, tally
 from sim.fabric.rows import nothing_alike
 from sim.schedule import COPY, Schedule, dependencies
 from sim.schedule.runs import StepRun, few, many
 from sim.topology import Floats, Ints, Routes, Topology
+from sim.topology.routing import through
 
 PER_TRANSFER = ("op", "route", "connection", "behind", "size", "pending", "ready", "start", "end", "cause")
 _DTYPES = {"op": np.uint8, **dict.fromkeys(("route", "connection", "behind", "pending", "cause", "wave"), np.int32)}
@@ -168,31 +169,32 @@ class Arena:
     def _add_routes(self, schedule: Schedule, devices: NDArray[np.int32]) -> tuple[NDArray[np.int32], Ints]:
         """Numbers of the route and the connection of every transfer, after entering those it needs."""
         n, runs = schedule.places, schedule.runs
-        pairs, number_of = as_met(few(runs, schedule.src), few(runs, schedule.dst), n, n)
-        connection = self._connections(number_of, len(pairs), schedule)
-        number_of = many(runs, number_of, len(self.fabric.lead))
-        routes = self.topology.routes(devices[pairs // n], devices[pairs % n])
-        self._enter(*routes, leads(self.topology, routes, software=pairs // n < schedule.n))  # no switch runs any
+        pairs, pair = as_met(few(runs, schedule.src), few(runs, schedule.dst), n, n)
+        on, channel, number = by_channel(pair, len(pairs), few(runs, schedule.channel))
+        connection = self._connections(number, len(on), schedule)
+        if schedule.via is None:
+            on, number = np.arange(len(pairs)), pair
+        number_of = many(runs, number, len(self.fabric.lead))
+        src, dst = (end.astype(np.int32) for end in np.divmod(pairs[on], n))
+        if schedule.via is None:
+            routes = self.topology.routes(devices[src], devices[dst])
+        else:
+            stops = np.column_stack([devices[src], schedule.via(src, dst, channel), devices[dst]])
+            routes = through(self.topology.routes, stops)
+        self._enter(*routes, leads(self.topology, routes, software=src < schedule.n))  # no switch runs any
         if schedule.work is not None:
             working = np.nonzero(schedule.work > 0)[0]
             seconds, which = np.unique(schedule.work[working], return_inverse=True)
             number_of[working] = self._stay(seconds) + which
         return number_of, connection
 
-    def _connections(self, pair: Ints, pairs: int, schedule: Schedule) -> Ints:
-        """Numbers of new connections, one for each of so many pairs of places and each channel between them.
+    def _connections(self, number: Ints, count: int, schedule: Schedule) -> Ints:
+        """Numbers of new connections, `count` of them, one for each pair of places and each channel between them.
 
-        `pair` is given for the first transfers of every run. Where most have a connection to themselves, what never
+        `number` is given for the first transfers of every run. Where most have a connection to themselves, what never
         meets another has none.
         """
         runs, rows = schedule.runs, schedule.transfers
-        channel = few(runs, schedule.channel)
-        count, number = pairs, pair
-        if channel.any():
-            channels, inverse = np.unique(channel, return_inverse=True)
-            on = inverse.astype(np.int32)
-            met, number = as_met(pair, on, pairs, len(channels))
-            count = len(met)
         if count == rows:
             return np.full(count, NONE, np.int32)
         if 2 * count <= rows:
@@ -220,10 +222,10 @@ class Arena:
         self._enter(offsets, links, self.fabric.lead[old] + delay[late])
         return changed
 
-    def other_routes(self, rows: NDArray[np.int64], src: Ints, dst: Ints) -> Ints:
-        """Enter the routes as they are now between devices, with leads longer by the detour; returns their numbers."""
+    def other_routes(self, rows: NDArray[np.int64], routes: Routes) -> Ints:
+        """Enter the routes that rows take from now on, with leads longer by the detour; returns their numbers."""
         first, old = len(self.fabric.lead), self.fabric.route[rows]
-        machine, routes = self.topology, self.topology.routes(src, dst)
+        machine = self.topology
         before = leads(machine, Routes(*take(*self.routes, old)), software=False)
         self._enter(*routes, self.fabric.lead[old] + leads(machine, routes, software=False) - before)
         route = np.arange(first, first + len(rows), dtype=np.int32)

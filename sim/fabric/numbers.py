@@ -47,6 +47,22 @@ def as_met(high: Ints, low: Ints, highs: int, lows: int) -> tuple[NDArray[np.int
     return np.concatenate(distinct), place
 
 
+def by_channel(pair: Ints, pairs: int, channel: Ints) -> tuple[NDArray[np.int64], Ints, Ints]:
+    """The different pairs and channels of some transfers, in the order they are met, and each one's place among them.
+
+    `pair` counts to `pairs`.
+
+    >>> [column.tolist() for column in by_channel(np.array([0, 1, 0]), 2, np.array([7, 3, 3]))]
+    [[0, 1, 0], [7, 3, 3], [0, 1, 2]]
+    """
+    if not channel.any():
+        return np.arange(pairs), np.zeros(pairs, np.int32), pair
+    channels, inverse = np.unique(channel, return_inverse=True)
+    met, number = as_met(pair, inverse.astype(np.int32), pairs, len(channels))
+    on, at = np.divmod(met, len(channels))
+    return on, channels[at], number
+
+
 def tally(runs: Sequence[StepRun], numbers: Ints, count: int) -> NDArray[np.int64]:
     """How many transfers have each of so many numbers, which those have that stand for their runs."""
     taken = np.zeros(count, np.int64)

@@ -7,9 +7,11 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.base import watch
 from sim.base.arrays import Floats, Ints
+from sim.base.ragged import take
 from sim.engine.job import Job
 from sim.errors import InputError, Message, StalledError
 from sim.fabric.links import LOAD
@@ -17,7 +19,8 @@ from sim.fabric.memory import Arena
 from sim.faults.model import HeldBack, Perturbation, Running
 from sim.registry import AdditionError, shown
 from sim.schedule import Schedule, copy, unroll
-from sim.topology import Topology
+from sim.topology import Routes, Topology
+from sim.topology.routing import merge, through
 from sim.topology.routing.detours import around
 from sim.trace import NO_HITS, Hits
 
@@ -119,8 +122,8 @@ class Perturber:
                 continue
             rows = np.arange(job.first, job.first + job.schedule.transfers)
             rows = rows[np.isnan(arena.fabric.start[rows]) | np.isin(rows, list(flying))]
-            src, dst = (job.devices[side[rows - job.first]] for side in (job.schedule.src, job.schedule.dst))
-            for row, route in zip(rows.tolist(), arena.other_routes(rows, src, dst).tolist(), strict=True):
+            routes = _detoured(job, rows - job.first, plain, arena.topology, shut)
+            for row, route in zip(rows.tolist(), arena.other_routes(rows, routes).tolist(), strict=True):
                 if row in flying:
                     cluster.kernel.divert(arena.fabric, arena.crossbar, row, route, float(self.env.now))
                 else:
@@ -186,6 +189,22 @@ class Perturber:
         whose, affected = np.divmod(pairs, max(count, 1))  # several spells may bear on one transfer
         together = np.bincount(which, seconds, len(pairs)).astype(np.float64)
         return Hits(whose.astype(np.int32), affected.astype(np.int32), together)
+
+
+def _detoured(
+    job: Job, transfers: NDArray[np.int64], plain: Topology, machine: Topology, shut: Sequence[int]
+) -> Routes:
+    """Routes of some transfers of a job: its own where they avoid the links that are shut, else those of `machine`."""
+    schedule = job.schedule
+    ends = schedule.src[transfers], schedule.dst[transfers]
+    src, dst = (job.devices[end] for end in ends)
+    if schedule.via is None:
+        return machine.routes(src, dst)
+    own = through(plain.routes, np.column_stack([src, schedule.via(*ends, schedule.channel[transfers]), dst]))
+    crossed = np.concatenate([[0], np.cumsum(np.isin(own.links, shut))])
+    blocked = crossed[own.offsets[1:]] > crossed[own.offsets[:-1]]
+    kept = Routes(*take(*own, np.flatnonzero(~blocked).astype(np.int32)))
+    return merge(blocked, machine.routes(src[blocked], dst[blocked]), kept)
 
 
 @dataclass(frozen=True)

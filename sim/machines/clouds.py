@@ -1,6 +1,7 @@
 """Servers as clouds and computing centres have them, where their network differs from that of NVIDIA's own.
 
-The rates of NICs are the nominal ones of the instance's page; what NCCL reaches of them is calibrated.
+The rates of NICs are the nominal ones of the instance's page; what NCCL reaches of them is calibrated. Oracle's and
+Google's A4 have RoCE that tables show to take what InfiniBand does, unlike that of A3 Ultra.
 """
 
 from sim.machines import NVLINK_NIC, PCIE_NIC, called, server

@@ -135,13 +135,20 @@ def nodes(
         node_s, i = src // per_node, src % per_node
         node_d, j = dst // per_node, dst % per_node
         first_s, first_d = node_s * links_per_node, node_d * links_per_node
-        nic_s, nic_d = first_s + 2 * gpus + 4 * (i % nics), first_d + 2 * gpus + 4 * (j % nics)
+        from_nic, to_nic, near = i > gpus, j > gpus, node_s == node_d
+        nic_s = first_s + 2 * gpus + 4 * np.where(from_nic, i - gpus - 1, i % nics)
+        nic_d = first_d + 2 * gpus + 4 * np.where(to_nic, j - gpus - 1, j % nics)
         columns = np.stack([first_s + 2 * i, nic_s, nic_s + 2, nic_d + 3, nic_d + 1, first_d + 2 * j + 1], axis=1)
-        columns[node_s == node_d, 1:5] = -1
+        columns[from_nic, 0] = columns[to_nic, 5] = -1
+        columns[near, 2:4] = -1
+        columns[near & from_nic, 1] = (nic_s + 1)[near & from_nic]
+        columns[(near | from_nic) & ~(near & from_nic), 1] = -1
+        columns[near & to_nic, 4] = nic_d[near & to_nic]
+        columns[(near | to_nic) & ~(near & to_nic), 4] = -1
         columns[src == dst] = -1
         return pack(columns.astype(np.int32))
 
-    return base.but(router=with_fallback(base, route, base.kinds == "GPU"))
+    return base.but(router=with_fallback(base, route, (base.kinds == "GPU") | (base.kinds == "NIC")))
 
 
 def _hosts(nodes: int, gpus: int, nics: int) -> DeviceColumns:

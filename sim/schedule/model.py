@@ -5,7 +5,7 @@ from integer arrays with one entry per message; a `str` in between names the pha
 Transfers of one step read the state before the step. A slot is a place in its rank's address space.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,8 @@ from sim.units import fmt_object
 
 PIECE = 1 << 13
 """Entries of a column that are looked at together."""
+Via = Callable[[Ints, Ints, Ints], Ints]
+"""From senders, receivers and channels of transfers to the devices each passes in turn, a row each; -1 for none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,8 @@ class Schedule:
         Bytes of every transfer, where sizes are absolute, whatever size a person gives.
     work : array of float
         Seconds that a local transfer computes before it is done.
+    via : callable
+        Devices that transfers pass on the machine the schedule was made for, where they do not take its own routes.
     flaw : str
         Why a program that was read is wrong although these transfers, one of the ways it may go, keep the promise: a
         race, a message unread.
@@ -147,6 +151,7 @@ class Schedule:
     switches: tuple[str, ...] = ()
     fixed_bytes: Floats | None = None
     work: Floats | None = None
+    via: Via | None = None
     flaw: str = ""
 
     def __post_init__(self) -> None:

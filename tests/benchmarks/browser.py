@@ -40,33 +40,31 @@ new PerformanceObserver((list) => { for (const { value } of list.getEntries()) g
   .observe({ type: "layout-shift", buffered: true });"""
 """Adds up how much of a window moved how far (web.dev's layout shift score)."""
 HANDS = {
-    "a bandwidth is dragged": ("SW → GPU3", "range", "share"),
-    "a cable is wider": ("SW → GPU3", "range", "times"),
-    "a cable is slow for a while": ("SW → GPU3", "What if it were half as fast?"),
+    "a bandwidth is dragged": ("SW → GPU3", "range", "bandwidth"),
     "a rank is late": ("rank 3 · GPU3", "range", "late"),
     "a rank is slow": ("rank 3 · GPU3", "range", "slower"),
     "ranks change places": ("GPU3", "GPU40"),
     "a cable is put in": ("GPU3", "GPU40", "Shift"),
-    "a cable is cut": ("H0.GPU0 → H0.NVS0", "Rerun without this link"),
-    "a NIC is lost": ("H3.NIC3", "What if it fails now?"),
+    "a cable is cut": ("H0.GPU0 → H0.NVS0", "Remove link"),
+    "a NIC is lost": ("H3.NIC3", "Fail now"),
 }
 """What a hand does, on the switch or, where hosts are named, on hosts: what it chooses and asks, or carries where."""
 SWITCH, HOSTS = "?machine=switch:ranks=64&view=machine&t=0.001", "?machine=dgx_h100:hosts=8&view=machine&t=0.0005"
-LET_GO = """([count, act]) => {
+LET_GO = """([act]) => {
   globalThis.both = new Promise((resolve) => {
     let begun = null;
     const begin = () => { begun ??= performance.now(); };
-    const players = () => [...document.querySelectorAll("*")].flatMap(({ shadowRoot }) =>
-      [...(shadowRoot?.querySelectorAll("[data-ringside=player][data-steps]") ?? [])]);
+    const old = () => [...document.querySelectorAll("*")].some(({ shadowRoot }) =>
+      shadowRoot?.querySelector(".rs-old:not([hidden])"));
     document.addEventListener(act, begin, { capture: true, once: true });
     document.addEventListener("ringside-instant", function drawn() {
-      if (begun === null || players().length <= count) return;
+      if (begun === null || !old()) return;
       document.removeEventListener("ringside-instant", drawn);
       requestAnimationFrame(() => setTimeout(() => resolve((performance.now() - begun) / 1000)));
     });
   });
 }"""
-"""Seconds from the end of an act until a frame with more players in it than `count` has been handed over."""
+"""Seconds from the end of an act until a frame with an old run in it has been handed over."""
 DRAG = """(e, share) => {
   e.value = share;
   e.dispatchEvent(new Event("input"));
@@ -204,9 +202,9 @@ def forked(visit: Visit, what: str, number: int) -> float:
     chosen, mouse = visit.player.get_by_label("Look at"), visit.page.mouse
     if " " in to or to == "range":
         chosen.select_option(label=of)
-        visit.page.evaluate(LET_GO, [1, "change" if to == "range" else "click"])
+        visit.page.evaluate(LET_GO, ["change" if to == "range" else "click"])
     if to == "range":
-        visit.player.locator(f".rs-drag [data-drag={more[0]}]").first.evaluate(DRAG, 10 + number)
+        visit.player.locator(f".rs-drag [data-drag={more[0]}]").first.evaluate(DRAG, 5 + number)
     elif " " in to:
         visit.player.get_by_role("button", name=to).click()
     else:
@@ -216,7 +214,7 @@ def forked(visit: Visit, what: str, number: int) -> float:
         for key in more:
             visit.page.keyboard.down(key)
         mouse.move(*end, steps=3)
-        visit.page.evaluate(LET_GO, [1, "pointerup"])
+        visit.page.evaluate(LET_GO, ["pointerup"])
         mouse.up()
         for key in more:
             visit.page.keyboard.up(key)

@@ -61,12 +61,13 @@ def dragged(browser: Any, file: Path, n: int) -> tuple[list[float], list[float],
     visit.page.goto(file.as_uri())
     visit.page.locator(PLAYER).wait_for()
     visit.player.evaluate("e => e.ringside.seek(e.ringside.run().time / 2)")
-    label, key = ("SW → GPU3", "share") if n <= LINKS else ("rank 3 · GPU3", "slower")
+    label, key = ("SW → GPU3", "bandwidth") if n <= LINKS else ("rank 3 · GPU3", "slower")
     visit.player.get_by_label("Look at").select_option(label=label)
     slider = visit.player.locator(f"[data-drag={key}]").first.element_handle()
-    visit.page.wait_for_timeout(3000)
-    visit.page.evaluate(PAINTED, [slider, [38, 39]])
-    said = visit.page.evaluate(PAINTED, [slider, [36 - k for k in range(STEPS)]])
+    visit.player.locator(".rs-curve:visible").first.wait_for()
+    places = [-k if key == "bandwidth" else 20 + k for k in range(1, STEPS + 1)]
+    visit.page.evaluate(PAINTED, [slider, places[:2]])
+    said = visit.page.evaluate(PAINTED, [slider, places])
     if not visit.player.locator(".rs-answer").is_visible():
         raise AssertionError("nothing was answered")
     visit.context.close()
@@ -78,7 +79,7 @@ def answered(visit: Visit, plan: Plan) -> str:
     """Milliseconds until the server has answered the same question."""
     times = []
     for k in range(ASKED):
-        took, is_there = visit.page.evaluate(ASK, [to_link(plan), f"slow_link:src=SW,dst=GPU3,share=0.{11 + k}"])
+        took, is_there = visit.page.evaluate(ASK, [to_link(plan), f"set_link:src=SW,dst=GPU3,bandwidth={11 + k}GBps"])
         if not is_there:
             return "over 1 s"
         times.append(took)

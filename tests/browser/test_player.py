@@ -35,7 +35,7 @@ SECONDS = 14 * 2e-6 + 2 * 7 / 8 * 2**26 / 25e9
 
 
 def test_the_first_picture_is_paused_and_shows_every_ranks_data(visit):
-    page = visit()
+    page = visit("?machine=dgx_a100")
     assert page.data("playing") == "false"
     assert page.data("step") == "0"
     assert [slot["ranks"] for slot in page.ask("slots(3)")] == ["3"] * 8
@@ -281,5 +281,6 @@ def test_a_saturated_link_at_half_its_bandwidth_is_drawn_full_and_marked(play):
     assert during[ink] > before[ink] + 200  # the sign with what is left of the link
     page.player.locator(".rs-look .rs-pick").select_option(label="CPU0 → CPU1")
     page.ask("seek(0.005)")
+    page.player.locator(".rs-more > summary").click()
     card = page.player.locator(".rs-card").inner_text()
     assert page.told("player.changed", share="50%", own="16 GB/s") in card

@@ -19,10 +19,10 @@ RUN = """e => { const { meta, c } = e.ringside.run();
   const columns = ["end", "span", "cause", "load", "path"].map((name) => [name, [...c[name]]]);
   return { time: meta.time, ...Object.fromEntries(columns) }; }"""
 DRAGS = [
-    (LINK, "share", 30, f"slow_link:{ENDS},share=0.3"),
-    (LINK, "share", 75, f"slow_link:{ENDS},share=0.75"),
-    (LINK, "times", -10, f"set_link:{ENDS},times=0.5"),
-    (LINK, "times", 20, f"set_link:{ENDS},times=4"),
+    (LINK, "bandwidth", -20, f"set_link:{ENDS},bandwidth=6.25GBps"),
+    (LINK, "bandwidth", -3, f"set_link:{ENDS},bandwidth=20.306GBps"),
+    (LINK, "bandwidth", 10, f"set_link:{ENDS},bandwidth=50GBps"),
+    (LINK, "times", 20, "set_class:kind=NVL,times=4"),
     (LINK, "latency", 40, f"set_link:{ENDS},latency=16us"),
     (LINK, "bytes", -20, "size:bytes=16800000"),
     (RANK, "slower", 10, "straggler:rank=2,slower=2"),
@@ -40,8 +40,13 @@ def python_says(query, spec):
 
 
 def choose(page, label, key):
-    page.player.first.get_by_label("Look at").select_option(label=label)
-    return page.player.first.locator(f".rs-drag input[data-drag={key}]").first
+    page.player.get_by_label("Look at").select_option(label=label)
+    page.player.locator(".rs-more").evaluate("e => (e.open = true)")
+    return page.player.locator(f"input[data-drag={key}]").first
+
+
+def until_worked_out(page):
+    page.player.locator(".rs-curve:visible").first.wait_for()
 
 
 def expect_run(page, query, spec):
@@ -56,43 +61,68 @@ def test_ten_drags_of_a_page_without_a_network_are_answered_as_python_does(play)
     page = play(RING)
     for label, key, place, spec in DRAGS:
         slider = choose(page, label, key)
-        page.page.wait_for_timeout(100)
+        until_worked_out(page)
         slider.fill(str(place))
-        expect(page.player).to_have_count(2)
+        expect(page.player.locator(".rs-undo")).to_be_visible()
         expect_run(page, RING, spec)
-        page.page.get_by_role("button", name="Remove").click()
-        expect(page.player).to_have_count(1)
+        assert page.player.count() == 1
+        page.player.get_by_role("button", name="Undo").click()
+        expect(page.player.locator(".rs-old")).to_be_hidden()
 
 
-def test_a_hand_sees_what_comes_of_it_before_it_lets_go(play):
-    page = play("?machine=switch:ranks=64&algorithm=allreduce.ring&size=1MiB")
-    slider, answer = choose(page, LINK, "share"), page.player.locator(".rs-answer")
+OLD = """e => { const { run, old } = e.ringside, t = Number(e.dataset.timeS), own = old();
+  return { old: own.time, now: run().time, moving: [own.moving(t), run().moving(t)] }; }"""
+
+
+def test_a_link_is_halved_with_its_slider_and_the_old_run_stays_as_a_ghost_until_that_is_undone(play):
+    page = play("?machine=switch:ranks=64&algorithm=allreduce.ring&size=1MiB&t=0.0002")
+    slider, answer = choose(page, LINK, "bandwidth"), page.player.locator(".rs-answer")
+    until_worked_out(page)
     usual = page.player.evaluate(RUN)["time"]
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
-    y = box["y"] + box["height"] / 2
-    page.page.mouse.move(box["x"] + box["width"] - 8, y)
-    page.page.mouse.down()
-    page.page.mouse.move(box["x"] + box["width"] / 2, y, steps=6)
+    y, wide = box["y"] + box["height"] / 2, box["width"] - 16
+    mouse, usually = page.page.mouse, box["x"] + 8 + wide * 2 / 3
+    mouse.move(usually, y)
+    mouse.down()
+    mouse.move(box["x"] + 8 + wide / 3, y, steps=6)
     expect(answer).to_contain_text(re.compile(r"\+[\d.]+ µs \(×1\.\d+\)"))
-    assert page.player.count() == 1
-    assert page.player.evaluate(RUN)["time"] > usual
-    expect(page.page.locator(".rs-ghost")).to_be_visible()
-    page.page.mouse.move(box["x"] + box["width"] - 8, y, steps=3)
-    page.page.mouse.up()
+    said = page.page.locator(".rs-said")
+    expect(said).to_contain_text(re.compile(r"^[\d.]+ GB/s on SW → GPU3: [\d.]+ → [\d.]+ µs, [\d.]+[×%] slower\."))
+    top = page.player.bounding_box()["y"]
+    end = page.page.locator(".rs-end-old")
+    expect(end).to_have_text(re.compile(r"old run ends, [\d.]+ µs"))
+    both = page.player.evaluate(OLD)
+    assert both["old"] == usual < both["now"]
+    assert both["moving"][0] != both["moving"][1]
+    mouse.move(usually, y, steps=3)
+    mouse.up()
+    expect(said).to_contain_text("Ring takes ")
+    assert page.player.bounding_box()["y"] == top
     expect(answer).to_be_hidden()
+    expect(end).to_be_hidden()
     assert page.player.evaluate(RUN)["time"] == usual
     slider.focus()
     for _ in range(3):
         page.page.keyboard.press("ArrowLeft")
+    expect(page.player.locator(".rs-undo")).to_be_visible()
+    assert page.page.evaluate("document.activeElement.getRootNode().activeElement.dataset.drag") == "bandwidth"
+    expect(page.player.locator(".rs-curve-now").first).to_have_text(re.compile(r"µs"))
+    expect(page.player.locator(".rs-part-bar s")).to_have_count(2)
+    page.player.get_by_role("button", name="Side by side").click()
     expect(page.player).to_have_count(2)
-    expect(page.player.first.locator(".rs-title")).to_contain_text("97%")
+    expect(page.player.first.locator(".rs-why")).to_have_attribute("open", "")
+    page.page.get_by_role("button", name="In one picture").click()
+    expect(page.player).to_have_count(1)
+    page.player.get_by_role("button", name="Undo").click()
+    expect(end).to_be_hidden()
+    assert page.player.evaluate(RUN)["time"] == usual
 
 
 def test_what_needs_python_is_said_where_nobody_has_it(play):
     page = play(RING, language="zh")
     page.player.get_by_label("查看").select_option(label=LINK)
-    page.player.get_by_role("button", name="现在断开会怎样？").click()
+    page.player.get_by_role("button", name="现在断开").click()
     expect(page.player.locator(".rs-answer")).to_contain_text("Python")
     assert page.player.count() == 1
 
@@ -100,19 +130,33 @@ def test_what_needs_python_is_said_where_nobody_has_it(play):
 def test_the_dashboard_follows_with_the_same_numbers(visit):
     page = visit(f"{RING}&t=0.001")
     page.settle()
-    slider = choose(page, LINK, "share")
-    page.page.wait_for_timeout(300)
-    slider.fill("25")
-    expect(page.player).to_have_count(2)
-    ahead = page.player.first.evaluate(RUN)
-    page.where("share%3D0.25")
-    page.page.get_by_test_id("stDataFrame").wait_for()
+    slider = choose(page, LINK, "bandwidth")
+    until_worked_out(page)
+    slider.fill("-10")
+    expect(page.player.locator(".rs-undo")).to_be_visible()
+    ahead, sentences = page.player.evaluate(RUN), page.page.locator(".rs-said > *")
+    headline, reason = sentences.all_inner_texts()
+    page.where("bandwidth%3D12.5GBps")
+    expect(sentences.last).to_have_text(re.compile(r"brings|takes|None of"))  # what would win it back comes last
     page.settle()
-    assert page.player.first.evaluate(RUN) == ahead
-    expect_run(page, RING, f"slow_link:{ENDS},share=0.25,start=1000us")
+    assert page.player.evaluate(RUN) == ahead
+    expect(sentences.first).to_have_text(headline)
+    assert sentences.last.inner_text().startswith(f"{reason} ")
+    sentences.first.get_by_role("button").last.click()  # the factor leads to what the time is made of
+    expect(page.player.locator(".rs-why")).to_have_attribute("open", "")
+    sentences.first.get_by_role("button").first.click()
+    usual = float(re.search(r": ([\d.]+)", headline)[1]) * 1e-3
+    stands = "([e, t]) => Math.abs(e.dataset.timeS - t) < 1e-5"
+    page.page.wait_for_function(stands, arg=[page.player.element_handle(), usual])
+    expect_run(page, RING, f"set_link:{ENDS},bandwidth=12.5GBps")
     slider = choose(page, RANK, "bytes")
-    page.page.wait_for_timeout(300)
+    until_worked_out(page)
     slider.fill("10")
     page.where("size=134MB")
     page.settle()
-    assert page.player.count() == 3
+    assert page.player.count() == 1
+    page.player.get_by_role("button", name="Undo").click()
+    page.where("!size=")
+    page.player.get_by_role("button", name="Undo").click()
+    page.where("!edits=")
+    expect(page.player.locator(".rs-old")).to_be_hidden()

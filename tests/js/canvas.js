@@ -36,6 +36,7 @@ class Context extends Path {
       "reset",
       "restore",
       "save",
+      "setLineDash",
       "strokeRect",
       "strokeText",
     ]) {

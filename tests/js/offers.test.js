@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked, between, dragOf, dragsOn, isDragged, offersOn, quoted, span } from "../../assets/hands/offers.js";
+import { asked, between, dragOf, dragsOn, isDragged, isMore, offersOn, quoted } from "../../assets/hands/offers.js";
 import { run } from "./runs.js";
 
 const OFFERS = [
   { on: ["link"], spec: "dead_link:src={src},dst={dst},reroute=yes,start={now}" },
-  { on: ["link"], spec: "slow_link:src={src},dst={dst},share={share},start={now}" },
+  { on: ["link"], spec: "set_link:src={src},dst={dst},bandwidth={bandwidth}" },
   { on: ["rank"], spec: "straggler:rank={rank},late={time*0.25}" },
   { on: ["NIC"], spec: "lost_nic:nic={device},end={time}" },
   { on: ["machine"], spec: "jitter" },
@@ -22,15 +22,16 @@ test("what is offered follows from what was chosen, and what is dragged stands f
   assert.deepEqual(on(device(devices.kind.indexOf("NIC"))), [LOST, JITTER]);
   assert.deepEqual(on({ kind: "place", rank: 1, index: 0 }), [JITTER]);
   assert.deepEqual(OFFERS.map(isDragged), [false, true, false, false, false]);
+  assert.deepEqual([SLOW, { spec: "size:bytes={bytes}" }].map(isMore), [false, true]);
 });
 
-test("a question names the place, the instant and the share", async () => {
+test("a question names the place, the instant and what was dragged", async () => {
   const { timeline } = await run("contention");
   const { devices, links, time } = timeline;
   const link = { kind: "link", index: 2 };
   const ends = `src=${devices.name[links.src[2]]},dst=${devices.name[links.dst[2]]}`;
   assert.equal(asked(DEAD, timeline, link, 1.23456789e-3), `dead_link:${ends},reroute=yes,start=1234.57us`);
-  assert.equal(asked(SLOW, timeline, link, 0, { share: 0.3333 }), `slow_link:${ends},share=0.3333`);
+  assert.equal(asked(SLOW, timeline, link, 0, { bandwidth: "8GBps" }), `set_link:${ends},bandwidth=8GBps`);
   assert.equal(asked(DEAD, timeline, link, time), `dead_link:${ends},reroute=yes`, "what is over has no instant");
   const rank = device(devices.rank.indexOf(3));
   const quarter = Number((time * 0.25e6).toPrecision(2));
@@ -41,13 +42,25 @@ test("a question names the place, the instant and the share", async () => {
   assert.equal(asked(JITTER, timeline, link, 0), "jitter");
 });
 
-test("a link is dragged down from what it can carry now", async () => {
-  const { timeline } = await run("fault");
-  const [{ link, begin, end }] = timeline.spells;
-  const focus = { kind: "link", index: link };
-  assert.deepEqual(span(timeline, focus, begin / 2), [5, 100]);
-  assert.deepEqual(span(timeline, focus, (begin + end) / 2), [5, 50]);
-  assert.deepEqual(span(timeline, device(0), 0), [5, 100]);
+test("a link is dragged from what it has, by what the old run's has", async () => {
+  const { timeline } = await run("ring");
+  const bandwidth = timeline.links.bandwidth.slice();
+  const about = { timeline: { ...timeline, links: { ...timeline.links, bandwidth } }, old: timeline };
+  const drag = () => dragOf(SLOW, { ...about, focus: { kind: "link", index: 0 } });
+  assert.deepEqual([drag().least, drag().start, drag().most], [-20, 0, 10]);
+  bandwidth[0] /= 2;
+  assert.deepEqual([drag().start, drag().usual], [-10, 0]);
+  assert.deepEqual([drag().word(-10), drag().shown(0)], ["12.5GBps", "25 GB/s"]);
+  bandwidth[0] /= 100;
+  assert.equal(drag().start, -20);
+});
+
+test("a rank is dragged on from where its fault has it", async () => {
+  const { timeline } = await run("ring");
+  const faults = ["straggler:rank=3,late=1000us", "straggler:rank=3,slower=2"];
+  const about = { timeline: { ...timeline, faults }, old: timeline, focus: device(timeline.devices.rank.indexOf(3)) };
+  const start = (key) => dragOf({ spec: `x:y={${key}}` }, about).start;
+  assert.deepEqual([start("late"), start("slower")], [Math.round(0.1 / timeline.time), 10]);
 });
 
 test("what dragging a device onto another asks follows from what both are", async () => {
@@ -87,14 +100,14 @@ test("what is dragged is told where a slider stands", async () => {
   const { timeline } = await run("ring");
   const { links, meta, time } = timeline;
   const link = { kind: "link", index: 0 };
-  const drag = (key, t = 0) => dragOf({ spec: `x:y={${key}}` }, timeline, link, t);
+  const drag = (key) => dragOf({ spec: `x:y={${key}}` }, { timeline, old: null, focus: link });
   const at = (key, place) => [drag(key).word(place), drag(key).shown(place)];
-  assert.deepEqual(at("share", 25), [0.25, "25%"]);
+  assert.deepEqual(at("bandwidth", -10), ["12.5GBps", "12.5 GB/s"]);
   assert.deepEqual(at("times", 10), [2, `${(2 * links.bandwidth[0]) / 1e9} GB/s`]);
   assert.deepEqual(at("latency", -10), [`${(links.latency[0] / 2) * 1e6}us`, "500 ns"]);
   assert.deepEqual(at("late", 50)[0], `${Number(((time / 2) * 1e6).toPrecision(3))}us`);
-  assert.deepEqual(at("slower", 20), [4, "×4"]);
+  assert.deepEqual(at("slower", 20), [4, "4×"]);
   assert.deepEqual([at("bytes", 0), at("bytes", 10)[0]], [[meta.size, "64 MiB"], 134_000_000]);
-  for (const key of ["share", "times", "latency", "late", "slower", "bytes"])
+  for (const key of ["bandwidth", "times", "latency", "late", "slower", "bytes"])
     assert.ok(drag(key).least <= drag(key).start && drag(key).start <= drag(key).most, key);
 });

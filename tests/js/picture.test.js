@@ -8,7 +8,7 @@ import { LoadChart } from "../../assets/time/chart.js";
 import { Frames } from "../../assets/paint/frames.js";
 import { Groups } from "../../assets/paint/groups.js";
 import { LEAST, Labels, lift } from "../../assets/paint/labels.js";
-import { Marks } from "../../assets/paint/marks.js";
+import { Tiles } from "../../assets/paint/tiles.js";
 import { Surface } from "../../assets/paint/surface.js";
 import { longest, said } from "../../assets/answer/sentence.js";
 import { Sent } from "../../assets/trace/sent.js";
@@ -81,26 +81,30 @@ test("words above what flies are painted once more where something passes them, 
   assert.deepEqual([paper.name, paper.fillStyle, word.name, word.args[0]], ["fill", "#ffffff", "fillText", "bar"]);
 });
 
-test("a closed group's ranks stand in the room it has, and a message goes from one to the other", () => {
-  const timeline = { c: { src: [0, 0], dst: [1, 9], block: [3, 3] }, moveStart: [0, 1], progress: () => 0.5 };
-  const level = { in: [0, 0, 0, 0, 1, -1] };
-  const scene = { devices: { rank: [0, 1, 2, 3, -1, 4] } };
-  const painted = (room) => {
-    const g = new Canvas(400, 200).getContext("2d");
-    g.roundRect = (...args) => g.write("roundRect", args);
-    [g.fill, g.stroke] = [() => {}, () => {}];
-    const marks = new Marks(timeline, scene, level, new Map([[0, room]]));
-    marks.paint(g, COLOURS);
-    marks.paintFlights(g, [0, 1], 0, COLOURS);
-    return g.calls;
-  };
-  const calls = painted([100, 50, 80, 40]);
-  const boxes = calls.filter(({ name }) => name === "roundRect").map(({ args }) => args);
-  assert.equal(boxes.length, 4);
-  for (const [x, y, w, h] of boxes) assert.ok(x >= 100 && x + w <= 180 && y >= 50 && y + h <= 90);
-  const [{ args }, ...others] = calls.filter(({ name }) => name === "fillRect"); // what goes elsewhere is not its own
-  assert.ok(!others.length && args[0] > boxes[0][0] && args[0] < boxes[1][0] && args[1] < boxes[0][1] + boxes[0][3]);
-  assert.deepEqual(painted([100, 50, 20, 4]), []);
+test("a closed group has a bar for each rank, and one for what leaves it and for what enters it", async () => {
+  const { timeline } = await run("contention");
+  const { devices, links } = timeline;
+  const home = devices.name.map((name) => (name.startsWith("H0") ? 0 : name.startsWith("H1") ? 1 : -1));
+  const between = links.src.flatMap((src, link) => (home[src] === home[links.dst[link]] ? [] : [link]));
+  const end = (d) => (home[d] < 0 ? d : home.length + home[d]);
+  const bundles = between.map((link) => ({ a: end(links.src[link]), b: end(links.dst[link]), links: [link] }));
+  const scene = { devices, waitedFor: () => () => false };
+  const room = [100, 50, 160, 60];
+  const tiles = new Tiles(timeline, scene, { in: home, bundles }, new Map([[0, room]]));
+  const g = new Canvas(400, 200).getContext("2d");
+  tiles.paint(g, timeline.time / 2, COLOURS);
+  const first = g.calls.length;
+  tiles.paint(g, timeline.time / 2, COLOURS);
+  const painted = g.calls.slice(first);
+  const bars = painted.filter(({ name, fillStyle }) => name === "fillRect" && fillStyle === COLOURS.load[2]);
+  assert.ok(bars.length >= 4); // ranks of a host
+  for (const {
+    args: [x, y, w, h],
+  } of painted.filter(({ name }) => name === "fillRect"))
+    assert.ok(x >= 100 && x + w <= 260 && y >= 50 && y + h <= 110);
+  const words = painted.filter(({ name }) => name === "fillText").map(({ args }) => args[0]);
+  assert.deepEqual([words[0], words[2]], ["↑", "↓"]);
+  assert.ok(words[1].endsWith("%") && words[1] !== "0%");
 });
 
 test("broad groups that are closed look alike: names of one size, with room for ranks beside all of them or none", () => {

@@ -4,6 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { answered } from "../../assets/answer/answered.js";
+import { changesOf } from "../../assets/answer/change.js";
+import { factsOf } from "../../assets/answer/facts.js";
 import { Kernel } from "../../assets/kernel/kernel.js";
 import { decode } from "../../assets/trace/decode.js";
 import { derived } from "../../assets/whatif/derived.js";
@@ -27,15 +30,28 @@ function same(got, want, what) {
 const spelled = ({ sets, ...columns }, name) =>
   Array.from(columns[name], (set) => (sets.length ? `${sets[2 * set]},${sets[2 * set + 1]}` : set));
 
+const shown = (parts) =>
+  // instants are written otherwise in Python
+  parts.map((spans) => spans.map(([words, shows]) => [words, shows.startsWith("t:") ? Number(shows.slice(2)) : shows]));
+
 const BASES = await Promise.all(
   readdirSync(FOLDER).map(async (file) => {
-    const { payload, whatifs } = load(file);
-    return { file, whatifs, base: await decode(payload.tl) };
+    const { payload, whatifs, texts } = load(file);
+    return { file, whatifs, texts, base: await decode(payload.tl) };
   }),
 );
 
-for (const { file, base, whatifs } of BASES) {
+for (const { file, base, whatifs, texts } of BASES) {
   const runner = new Runner(kernel, base);
+  const before = factsOf(base, runner.raw([]));
+  for (const { specs, answers } of whatifs)
+    for (const [language, { headline, reason }] of Object.entries(answers))
+      test(`${file}, in words, ${language}: ${specs.join("; ")}`, () => {
+        const [text, { faults, meta }] = [texts[language], base];
+        const changes = changesOf([], specs, { faults, size: meta.size, text });
+        const got = answered(before, factsOf(base, runner.raw(specs)), changes, text);
+        assert.deepEqual(shown([got.headline, got.reason]), shown([headline, reason]));
+      });
   for (const { specs, raw, time, payload: packed } of whatifs)
     test(`${file}: ${specs.join("; ")}`, async () => {
       const { plan, run } = runner.raw(specs);
@@ -69,10 +85,12 @@ test("what needs Python is left to it", () => {
   assert.deepEqual(["jitter", "slow_link:src=a", "size:bytes=1"].map(isKnown), [false, true, true]);
 });
 
-test("a bandwidth that is dragged once more at the same instant is one fault still", () => {
+test("what is dragged once more takes the place of what it was dragged to", () => {
   const { base } = BASES.find(({ file }) => file === "ring.json");
-  const [share, other] = [0.8, 0.5].map((part) => `slow_link:src=GPU0,dst=SW,share=${part},start=2us`);
-  const twice = new Plan(base, [share, other]);
-  assert.deepEqual([twice.faults, twice.isFurther], [["slow_link:src=GPU0,dst=SW,share=0.4,start=2us"], true]);
-  assert.equal(new Plan(base, [share, "straggler:rank=1,late=1us", other]).faults.length, 3);
+  const [late, later] = [10, 20].map((time) => `straggler:rank=1,late=${time}us`);
+  const twice = new Plan(base, [late, later]);
+  assert.deepEqual([twice.faults, twice.isFurther], [[later], true]);
+  assert.equal(new Plan(base, [late, "straggler:rank=2,late=1us", later]).faults.length, 3);
+  const wide = "set_link:src=GPU0,dst=SW,bandwidth=8GBps";
+  assert.ok(new Plan(base, [wide, wide.replace("8", "4")]).isFurther);
 });

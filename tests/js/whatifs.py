@@ -3,11 +3,16 @@
 import random
 from typing import Any
 
+from ops.answers import of_run
 from ops.plan import Plan
+from ops.run import Run
 from sim.errors import StalledError
 from sim.trace import Trace
 from ui.controls.compare import forked
+from ui.player.answer import answer_of
+from ui.player.component import player_data
 from ui.player.payload import pack
+from ui.text import languages
 
 EACH = 6
 """What-ifs of every base."""
@@ -54,9 +59,15 @@ def question(draw: random.Random, trace: Trace) -> str:
     )
 
 
-def traced(plan: Plan, *, history: bool) -> Trace:
+def ran(plan: Plan, *, history: bool) -> Run:
     """Return what Python says of a plan, whatever stands beside it."""
-    return plan.prepare().run(history=history).trace
+    return plan.prepare().run(history=history)
+
+
+def answers(before: Run, base: Plan, after: Run, changed: Plan) -> dict[str, Any]:
+    """Return what is said of a what-if in every language, without what would win a loss back."""
+    outcomes = [of_run(after, changed), of_run(before, base)]
+    return {language: answer_of(outcomes, ("", ""), language, remedies=False) for language in languages()}
 
 
 def raw(trace: Trace) -> dict[str, list[float]]:
@@ -67,7 +78,8 @@ def raw(trace: Trace) -> dict[str, list[float]]:
 def cases(name: str) -> dict[str, Any]:
     """Return a base, packed, and what-ifs about it, with and without its history by turns."""
     draw, base, history = random.Random(name), BASES[name], len(name) % 2 == 0
-    trace = traced(base, history=history)
+    run = ran(base, history=history)
+    trace = run.trace
     whatifs: list[dict[str, Any]] = []
     while len(whatifs) < EACH:
         specs = [question(draw, trace) for _ in range(draw.choice([1, 1, 2, 3]))]
@@ -75,8 +87,10 @@ def cases(name: str) -> dict[str, Any]:
         for spec in specs:
             changed = forked(changed, spec)
         try:
-            what = traced(changed, history=history)
+            after = ran(changed, history=history)
         except StalledError:
             continue
-        whatifs.append({"specs": specs, "raw": raw(what), "time": what.time, "payload": pack(what)})
-    return {"payload": pack(trace), "whatifs": whatifs}
+        what, said = after.trace, answers(run, base, after, changed)
+        whatifs.append({"specs": specs, "raw": raw(what), "time": what.time, "payload": pack(what), "answers": said})
+    texts = {language: player_data([], language)["text"] for language in languages()}
+    return {"payload": pack(trace), "whatifs": whatifs, "texts": texts}

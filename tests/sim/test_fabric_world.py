@@ -218,7 +218,7 @@ def ours(world, *, history):
                 ways[i] = value
                 arena.topology = replace(topology, router=router(ways))
                 ends = (np.array([2 * i + side], np.int32) for side in (0, 1))
-                (other,) = arena.other_routes(np.array([row]), *ends).tolist()
+                (other,) = arena.other_routes(np.array([row]), arena.topology.routes(*ends)).tolist()
                 arena.topology = topology
                 cluster.kernel.divert(arena.fabric, arena.crossbar, row, other, float(cluster.env.now))
 

@@ -306,7 +306,7 @@ def test_what_a_click_asks_follows_from_the_parameters():
             """Traffic."""
             return Perturbation()
 
-        @fault(offers=[Offer("all", "share={share}")])
+        @fault(offers=[Offer("all", "share={times}")])
         def dim(topology, *, share: float, where: str = "", kind: Literal["a", "b"] = "a"):
             """All of it."""
             return Perturbation()
@@ -326,8 +326,8 @@ def test_what_a_click_asks_follows_from_the_parameters():
         assert FAULTS["dim"].targets(FAULTS["dim"].offers[0]) == ("machine",)
         assert FAULTS["plain_values"].first_look(SWITCH) == "plain_values:n=1,f=1,b=no,w=x,k=3,t=1us"
         assert len(faults(["plain_values:n=1,f=1,b=no,w=x,k=3,t=1us", "dim:share=1"], SWITCH)) == 2
-    links = FAULTS["slow_link"]
-    assert links.spec(links.offers[0]) == "slow_link:src={src},dst={dst},share={share},start={now}"
+    links = FAULTS["dead_link"]
+    assert links.spec(links.offers[0]) == "dead_link:src={src},dst={dst},start={now},reroute=yes"
     assert FAULTS["lost_nic"].targets(FAULTS["lost_nic"].offers[0]) == ("NIC",)
 
 

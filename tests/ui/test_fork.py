@@ -74,8 +74,9 @@ def test_both_futures_come_before_the_page_and_only_the_new_one_is_run(ran):
     ran.clear()
     status, runs = asked(f"{LATE};{HALF}")
     assert [plan.fault for plan in ran] == [f"{LATE};{HALF}"]
-    assert [run["id"] for run in runs[1:]] == [before[1]["id"], before[0]["id"]]
-    assert len({run["title"] for run in runs}) == 3
+    assert [run["id"] for run in runs[1:]] == [before[1]["id"]]
+    assert len({run["title"] for run in runs}) == 2
+    assert all(run["stays"] for run in runs)
     late = unpack(before[0])[0]["meta"]["time"] - unpack(before[1])[0]["meta"]["time"]
     assert late == pytest.approx(1e-3)
 
@@ -107,6 +108,18 @@ def test_a_page_is_drawn_with_all_that_hands_have_asked():
     assert after.past == (PLAN, fork.compare.forked(PLAN, LATE))
     assert after.keeps_instant
     fork.take(PLAN)  # the player says where it stands: nothing is new
+    change(SimulateState, forked=fork.UNDO)
+    with pytest.raises(AgainError):
+        fork.take(after.plan)
+    assert state(SimulateState).plan.fault == LATE
+
+
+@pytest.mark.usefixtures("simulated")
+def test_what_a_link_has_changed_is_undone_to_its_baseline():
+    become(SimulateState(plan=fork.applied(PLAN, LATE), has_plan=True, forked=fork.UNDO))
+    with pytest.raises(AgainError):
+        fork.take(state(SimulateState).plan)
+    assert state(SimulateState).plan == PLAN
 
 
 @pytest.mark.usefixtures("simulated")

@@ -345,6 +345,7 @@ def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_ca
     at.button(key="keep_beside").click().run()
     kept = at.query_params["against"]
     assert not at.exception
+    assert json.loads(players(at)[0].proto.json)["answer"]["headline"] == say("page.compare.pinned")
     collective = next(box for box in at.selectbox if box.key.startswith("title.collective_"))
     collective.select("broadcast").run()
     assert state_of(at, SimulateState).plan.algorithm.startswith("broadcast.")
@@ -355,3 +356,5 @@ def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_ca
     titles = at.dataframe[0].value.iloc[:, 0].tolist()
     assert titles == ["dual-socket-pcie · 64MiB", "switch:ranks=4 · 1MiB"]
     assert not at.exception
+    at.button(key="end_comparison").click().run()
+    assert "against" not in at.query_params

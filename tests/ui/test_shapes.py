@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ops import ALGORITHMS
 from ops.plan import Plan
 from ops.plan.notation import MOST as MOST_BESIDE
-from ops.plan.notation import beside, differences
+from ops.plan.notation import beside, differences, entries
 from sim.errors import InputError
 from sim.schedule.verify import prove
 from tests.tables import each_row
@@ -75,26 +75,37 @@ def test_runs_beside_a_plan_differ_in_what_is_said():
     assert beside(differences(plan.against)) == plan.against.replace("&", ";")
 
 
-def test_a_fork_keeps_what_was_and_stands_beside_it():
+def test_a_fork_is_held_against_what_was_before_hands_changed_anything():
     once = compare.forked(Plan(), "slow_link:src=GPU0,dst=NVS0")
-    assert (once.fault, once.others()[0].fault) == ("slow_link:src=GPU0,dst=NVS0", "")
+    assert (once.fault, once.others()) == ("slow_link:src=GPU0,dst=NVS0", [Plan()])
+    assert compare.has_baseline(once)
     twice = compare.forked(once, "straggler:rank=1,late=2us")
-    assert twice.fault == "slow_link:src=GPU0,dst=NVS0;straggler:rank=1,late=2us"
-    assert [other.fault for other in twice.others()] == ["", "slow_link:src=GPU0,dst=NVS0"]
+    for spec in ("cut_cable:src=GPU1,dst=NVS0", "size:bytes=1024"):
+        twice = compare.forked(twice, spec)
+    assert (twice.fault, twice.size) == ("slow_link:src=GPU0,dst=NVS0;straggler:rank=1,late=2us", "1KiB")
+    assert twice.others() == [Plan()]
+
+
+def test_a_fork_of_a_pinned_run_is_held_against_it_and_one_of_a_race_against_all_that_was():
+    pinned = Plan(size="1MiB", against=beside([Plan().kept_beside()]))
+    assert compare.forked(pinned, "straggler:rank=1,late=2us").others() == pinned.others()
+    race = Plan(against="algorithm=allreduce.linear")
+    assert not compare.has_baseline(race)
     for k in range(5):
-        twice = compare.forked(twice, f"straggler:rank={k},late=1us")
-    assert len(twice.others()) == MOST_BESIDE
+        before, race = race.fault, compare.forked(race, f"straggler:rank={k},late=1us")
+        assert race.others()[-1].fault == before
+    assert len(race.others()) == MOST_BESIDE
 
 
-def test_a_bandwidth_dragged_again_is_one_fault_beside_one_future():
+def test_what_is_dragged_again_takes_the_place_of_what_it_was_dragged_to():
     dragged = Plan()
-    for share in ("0.99", "0.5", "0.8"):  # of what is left, as the player tells it
-        dragged = compare.forked(dragged, f"slow_link:src=GPU0,dst=NVS0,share={share},start=2us")
-    assert dragged.fault == "slow_link:src=GPU0,dst=NVS0,share=0.396,start=2us"
-    assert [other.fault for other in dragged.others()] == [""]
-    for other in ("src=GPU0,dst=NVS0,share=0.5,start=3us", "src=GPU1,dst=NVS0,share=0.5,start=3us"):
-        dragged = compare.forked(dragged, f"slow_link:{other}")
-    assert len(dragged.faults) == len(dragged.others()) == 3
+    for rate in ("8GBps", "4GBps", "6GBps"):
+        dragged = compare.forked(dragged, f"set_link:src=GPU0,dst=NVS0,bandwidth={rate}")
+    assert dragged.edits == "set_link:src=GPU0,dst=NVS0,bandwidth=6GBps"
+    for spec in ("set_link:src=GPU0,dst=NVS0,latency=1us", "set_link:src=GPU1,dst=NVS0,latency=1us"):
+        dragged = compare.forked(dragged, spec)
+    assert len(entries(dragged.edits)) == 3
+    assert dragged.others() == [Plan()]
 
 
 @pytest.mark.parametrize("words", ["algorithm", "colour=red", "ranks=many", "machine=dgx1v&x"])

@@ -1,6 +1,7 @@
 """Answer lines: the player shows that of runs above their picture, other pages begin with theirs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -9,11 +10,13 @@ from streamlit.delta_generator import DeltaGenerator
 from sim.errors import Message
 from ui.controls.compare import Run
 from ui.player.answer import answer_of
-from ui.text import plain, spoken, worded
+from ui.text import plain, spoken, tell, worded
 
 
 def of(runs: Sequence[Run]) -> dict[str, Any]:
     """Return what the player says of a plan's run and those beside it; what wins a loss back is asked for later."""
+    if len(runs) == 2 and replace(runs[0][0], against="") == replace(runs[1][0], against=""):
+        return {"headline": tell("page.compare.pinned"), "reason": tell("page.compare.pinned.next")}
     outcomes = [picture.outcome for _, picture, _ in runs]
     return answer_of(outcomes, [title for _, _, title in runs], spoken(), remedies=False)
 

@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 import streamlit as st
 
@@ -15,7 +16,7 @@ from ops.libraries import LIBRARIES
 from ops.plan import Plan
 from ops.plan.examples import example_captures
 from ops.plan.library_choice import collective_of
-from ops.plan.notation import MOST, Changes, beside, differences, entries, listed, size_word
+from ops.plan.notation import MOST, Changes, beside, differences, entries, is_whole, listed, size_word
 from sim.errors import InputError, StalledError
 from sim.faults.edits import EDITS
 from sim.machines import MACHINES
@@ -37,29 +38,31 @@ from ui.workers.asking import ask
 
 COMPARED = ("run", "time", "busbw", "messages")
 """Columns of the table below the runs, before those of what their times are made of."""
-SHARE = re.compile(r"(?<=[:,]share=)([\d.]+(?:e-?\d+)?)(?=,|$)")
+NUMBERS = re.compile(r"(?<=[,:])(bandwidth|latency|share|late|slower)=[^,]+")
+"""What of a fault or an edit a slider moves, but for factors, of which one more goes on from the last."""
 SIZE = "size:bytes="
 """What a hand asks that moves the size, before the bytes."""
+HANDS = {"fault", "edits", "size"}
+"""Words of a plan that hands change."""
 Run = tuple[Plan, Picture, str]
 """A plan, what it looks like run, and what it is called beside others."""
 
 
 def forked(plan: Plan, spec: str) -> Plan:
-    """The plan with one more fault or edit, beside what it would have been without.
+    """The plan with one more fault or edit, against what it was before hands changed anything.
 
-    A bandwidth that is dragged once more at the same instant is one fault still, and no other future.
+    What a slider moves once more takes the place of what it moved before.
     """
-    if further := _taken_further(plan.faults, spec):
-        return replace(plan, fault=listed([*plan.faults[:-1], further]))
     if spec.startswith(SIZE):
-        changed, before = replace(plan, size=size_word(int(spec.removeprefix(SIZE)))), {"size": plan.size}
-    elif spec.partition(":")[0] in EDITS:
-        changed, before = replace(plan, edits=listed([*entries(plan.edits), spec])), {"edits": plan.edits}
-        if spec.startswith(CUT) and (fault := _elsewhere(plan.faults, spec)) != plan.fault:
-            changed, before = replace(changed, fault=fault), before | {"fault": plan.fault}
+        word, now = "size", size_word(int(spec.removeprefix(SIZE)))
     else:
-        changed, before = replace(plan, fault=listed([*plan.faults, spec])), {"fault": plan.fault}
-    return replace(changed, against=beside([*differences(plan.against), before][-MOST:]))
+        word = "edits" if spec.partition(":")[0] in EDITS else "fault"
+        before = entries(getattr(plan, word))
+        now = listed([*(before[:-1] if is_further(before, spec) else before), spec])
+    changed: dict[str, Any] = {word: now}
+    if spec.startswith(CUT) and (fault := _elsewhere(plan.faults, spec)) != plan.fault:
+        changed["fault"] = fault
+    return replace(plan, **changed, against=_against(plan, list(changed), spec))
 
 
 def _elsewhere(faults: Sequence[str], cut: str) -> str:
@@ -76,26 +79,45 @@ def _elsewhere(faults: Sequence[str], cut: str) -> str:
     return listed([spec for spec in faults if ends(spec) != ends(cut)])
 
 
-def _taken_further(faults: Sequence[str], spec: str) -> str:
-    """The last of some faults with what is left of its share, where another one differs in its share alone; or none.
+def is_further(before: Sequence[str], spec: str) -> bool:
+    """Whether a fault or an edit differs from the last of some in its numbers alone.
 
-    >>> _taken_further(["slow_link:src=A,dst=B,share=0.8,start=2us"], "slow_link:src=A,dst=B,share=0.5,start=2us")
-    'slow_link:src=A,dst=B,share=0.4,start=2us'
+    >>> is_further(["jitter", "set_link:src=A,dst=B,bandwidth=8GBps"], "set_link:src=A,dst=B,bandwidth=4GBps")
+    True
     """
-    words = [re.split(SHARE, each) for each in (*faults[-1:], spec)]
-    if len(words) < 2 or any(len(each) != 3 for each in words) or words[0][::2] != words[1][::2]:
-        return ""
-    return f"{float(words[0][1]) * float(words[1][1]):.4g}".join(words[0][::2])
+    return any(NUMBERS.sub(r"\1", each) == NUMBERS.sub(r"\1", spec) for each in before[-1:])
+
+
+def _against(plan: Plan, words: Sequence[str], spec: str) -> str:
+    """What the plan is held against once a hand has changed words of it."""
+    runs, before = differences(plan.against), {word: getattr(plan, word) for word in words}
+    if has_baseline(plan):
+        return plan.against if is_whole(runs[0]) else beside([before | runs[0]])
+    if words[0] != "size" and is_further(entries(before[words[0]]), spec):
+        return plan.against
+    return beside([*runs, before][-MOST:])
+
+
+def has_baseline(plan: Plan) -> bool:
+    """Whether a plan is held against one run: a pinned one, or itself before hands changed anything."""
+    runs = differences(plan.against)
+    return len(runs) == 1 and (is_whole(runs[0]) or runs[0].keys() <= HANDS)
 
 
 def keep(plan: Plan) -> None:
-    """A button that keeps a run beside whatever is chosen next: another collective, size, machine or capture."""
+    """Buttons that pin a run, to compare whatever is chosen next with it, and that end a comparison."""
     runs = differences(plan.against)
 
     @callback
     def is_kept() -> None:
         restore(replace(plan, against=beside([*runs, plan.kept_beside()])))
 
+    @callback
+    def is_ended() -> None:
+        restore(replace(plan, against=""))
+
+    if runs:
+        st.button(tell("page.compare.end"), icon=":material/close:", on_click=is_ended, key="end_comparison")
     full = len(runs) >= MOST
     st.button(
         tell("page.compare.keep"),

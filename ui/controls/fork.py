@@ -1,4 +1,4 @@
-"""A future that a hand asks for on the stage: it is run and drawn beside what would have been, ahead of the page.
+"""A future that a hand asks for on the stage: it is run and drawn with what would have been, ahead of the page.
 
 All of a page takes several times as long to draw as one run takes; so the player asks for both futures by itself
 (`ui.server.future`) and draws them, and tells the page what was asked once the hand rests.
@@ -6,6 +6,7 @@ All of a page takes several times as long to draw as one run takes; so the playe
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import streamlit as st
@@ -16,6 +17,9 @@ from ui.controls import compare, whatif
 from ui.simulate.state import SimulateState
 from ui.state import become, change, state
 
+UNDO = "undo"
+"""What a hand asks that takes back what it asked for last."""
+
 
 def take(shown: Plan) -> None:
     """Take what a hand asked for since the picture of this plan was drawn, and draw the page again."""
@@ -23,24 +27,29 @@ def take(shown: Plan) -> None:
     if not now.forked:
         return
     change(SimulateState, forked="")
-    after = now.moved_on(shown)
-    for plan in plans(shown, now.forked):
-        after = after.moved_on(plan)
+    specs = entries(now.forked)
+    after = now if specs[0] == UNDO else now.moved_on(shown)  # what is refused is undone first
+    for spec in specs:
+        if spec == UNDO:
+            after = after.undone() if after.past else after.moved_on(next(iter(after.plan.others()), after.plan))
+        else:
+            after = after.moved_on(compare.forked(after.plan, spec))
     become(replace(after, forked="", keeps_instant=True))
     whatif.forget()
     st.rerun()
 
 
-def plans(plan: Plan, specs: str) -> list[Plan]:
-    """The plan after each of the faults and edits that hands asked for, one after the other."""
-    after = []
-    for spec in entries(specs):
-        plan = compare.forked(plan, spec)
-        after.append(plan)
-    return after
+def applied(plan: Plan, specs: str) -> Plan:
+    """The plan after all faults and edits that hands asked for, one after the other."""
+    return reduce(compare.forked, entries(specs), plan)
 
 
 def packed(runs: Iterable[compare.Run]) -> list[dict[str, Any]]:
-    """Runs as the player gets them: each with its title where there are several, and what is left out of it."""
+    """Runs as the player gets them: each with its title where there are several, and what is left out of it.
+
+    One that `stays` is what the first is held against, whatever hands change next.
+    """
     runs = list(runs)
-    return [picture.payload["packed"] | {"title": name if len(runs) > 1 else ""} for _, picture, name in runs]
+    stays = bool(runs) and compare.has_baseline(runs[0][0])
+    more = [{"title": name if len(runs) > 1 else "", "stays": stays} for _, _, name in runs]
+    return [picture.payload["packed"] | each for (_, picture, _), each in zip(runs, more, strict=True)]

@@ -6,6 +6,7 @@ from typing import Any
 
 from ops.answers import Outcome, answer, answer_alone
 from ops.answers.answer import Answered, factor
+from ops.answers.change import changes
 from sim.errors import Message
 from sim.units import fmt_time
 from ui.text import speaking, worded
@@ -30,7 +31,10 @@ def answer_of(outcomes: Sequence[Outcome], titles: Sequence[str], language: str,
     else:
         answered = answer_alone(outcomes[0])
     is_loss = len(outcomes) == 2 and answered.after > answered.before
-    return written(answered, language) | {"asks": is_loss and not remedies}
+    return written(answered, language) | {
+        "asks": is_loss and not remedies,
+        "changes": _changes(outcomes, language) if len(outcomes) == 2 else [],
+    }
 
 
 def written(answered: Answered, language: str) -> dict[str, Any]:
@@ -38,6 +42,13 @@ def written(answered: Answered, language: str) -> dict[str, Any]:
     with speaking(language):
         spans = [_spans(message, targets) for message, targets in answered.evidence]
     return dict(zip(PARTS, [*spans, []], strict=False))
+
+
+def _changes(outcomes: Sequence[Outcome], language: str) -> list[list[str]]:
+    """What tells two runs apart, so that a page can say what else a reader changes: word, spec and phrase of each."""
+    after, before = (outcome.plan for outcome in outcomes)
+    with speaking(language):
+        return [[*change[:2], worded(change.phrase)] for change in changes(before, after)] if before and after else []
 
 
 def read(spans: Spans) -> str:

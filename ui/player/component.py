@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
+from sim.errors import english_texts
 from ui.player.payload import VERSION
 from ui.player.scripts import ASSETS, ON_PAGES, script
 from ui.player.views import FIRST
-from ui.text import catalogue
+from ui.text import ERROR, catalogue, written
 
 FILE = """const sheet = new CSSStyleSheet();
 sheet.replaceSync({style});
@@ -27,6 +28,18 @@ mount.first(dress);
 LOADER = """const {{ default: mount }} = await import(new URL("{name}", document.baseURI));
 export default mount;
 """
+
+
+ANSWERS = (
+    "answer.and",
+    "answer.change.",
+    "answer.faster",
+    "answer.hardly",
+    "answer.same",
+    "answer.slower",
+    "answer.why.",
+)
+"""How the texts begin of which the player makes answers itself."""
 
 
 class CodeFile(NamedTuple):
@@ -89,7 +102,11 @@ def player_data(runs: list[dict[str, Any]], language: str, start: Start | None =
 def _texts(language: str) -> dict[str, str]:
     """The player's own words."""
     own = ("player.", "caption.", "page.title")
-    return {name: text for name, text in catalogue(language).items() if name.startswith(own)}
+    said = dict(english_texts()) | {key.removeprefix(ERROR): text for key, text in written(language).items()}
+    return {
+        **{name: text for name, text in catalogue(language).items() if name.startswith(own)},
+        **{name: said[name] for name in english_texts() if name.startswith(ANSWERS)},
+    }
 
 
 def show_talk(data: dict[str, Any], *, key: str) -> None:

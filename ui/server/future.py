@@ -112,7 +112,7 @@ def written(packed: Any) -> bytes:
 def _packed(named: Mapping[str, str], specs: str, language: str, whose: str) -> bytes:
     """What is answered, as JSON. Raises InputError, StalledError or TimeoutError for what the page tells."""
     with speaking(language):
-        plan = [from_link(named), *fork.plans(from_link(named), specs)][-1]
+        plan = fork.applied(from_link(named), specs)
         runs = runs_of(plan, language, f"future {whose}", LARGEST)
         return written({"runs": fork.packed(runs), "answer": answer_line.of(runs)}) if runs else NOTHING
 

@@ -14,7 +14,7 @@ import streamlit as st
 from sim.errors import InputError, StalledError
 from ui.page_script import page_script
 from ui.state import become, callback, change, state, value
-from ui.text import plain, retold
+from ui.text import plain, retold, tell
 from ui.visit import VisitState
 
 SCRIPT = "script_save"
@@ -86,9 +86,10 @@ def button(label: str, name: str, media: str, make: Callable[[], str | bytes], *
 
 def deliver() -> None:
     """Make what somebody has asked for, and send it to the browser; called where the page ends."""
-    place = st.empty()
+    place = st.container(key="making").empty()
     for request in state(SavingState).requests:
-        with place.container(key="making"):
+        with place.container():
+            st.markdown(tell("page.share.file", name=plain(request.name)))
             try:
                 data = request.make()
             except (InputError, StalledError) as error:

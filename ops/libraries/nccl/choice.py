@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
-from ops.libraries.nccl.constants import ABLE, NVLS_DEPTH, PROTOCOLS, RCCL_LL, Protocol
+from ops.libraries.nccl.constants import ABLE, NVLS_DEPTH, PROTOCOLS, RCCL_LL, SLOTS, Protocol
 from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.own.numbers import of_machine
 from ops.libraries.nccl.own.pace import Pace
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 POINT_TO_POINT = ("alltoall", "sendrecv")
 """Collectives that NCCL makes of sends and receives; the tuner has no say in them."""
-CHUNK = {"LL": 16 * KiB, "LL128": 562 * KiB, "Simple": 512 * KiB}
-"""What a channel of a tree or a chain sends at once: the data of a slot of its buffer."""
+CHUNK = {"LL": 16 * KiB, "LL128": 562 * KiB}
+"""What a channel of a tree or a chain sends at once, the data of a slot of its buffer; with Simple that may be set."""
 MOST_SEGMENTS, MOST_TRANSFERS, LEAST_ROOM = 256, 1 << 17, 8
 """Pieces of a pipeline: more change a time by a hundredth, and large machines run fewer."""
 RUNS = {
@@ -80,6 +80,7 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
     if collective not in ABLE:
         raise InputError("nccl.unknown", collective=collective, choices=(*ABLE, *POINT_TO_POINT))
     able = [c for c in candidates(collective, size, seen.situation) if _runs(collective, c, seen)]
+    able = able if options.nvls_enable else [c for c in able if not c.algorithm.startswith("NVLS")]
     if seen.amd and size >= RCCL_LL * seen.situation.n and not options.protocol:
         able = [c for c in able if c.protocol != "LL"]
     algorithms, protocols = options.algorithms(collective), options.protocols(collective)
@@ -118,11 +119,14 @@ def decision_of(
     settings: dict[str, Any] = {}
     if "group" in entry.params:
         settings["group"] = seen.group if choice.collective in POINT_TO_POINT else len(seen.nodes[0])
+    if candidate.algorithm == "Tree":
+        settings["balanced"] = seen.balanced
     if "segments" in entry.params:
         settings["segments"] = _segments(choice, candidate)
-    plain = choice.collective in POINT_TO_POINT or candidate.algorithm in ("NVLS", "NVLSTree", "PAT")
     orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders
-    return Decision(entry.name, settings, () if plain else orders, candidate.protocol)
+    if candidate.algorithm not in ("Ring", "Tree"):
+        orders = seen.spread(candidate.algorithm)
+    return Decision(entry.name, settings, orders, candidate.protocol, via=seen.ways(candidate.algorithm))
 
 
 def pace_of(topology: Topology) -> Pace:
@@ -148,6 +152,7 @@ def work_of(
     entry = REGISTERED[decision.algorithm]
     expect_algorithm(entry, seen.situation.n, decision.settings, root, topology.hops)
     schedule = _schedule(decision.algorithm, seen.situation.n, decision.orders, root, tuple(decision.settings.items()))
+    schedule = replace(schedule, via=decision.via) if decision.via else schedule
     settings = {
         "nccl": candidate.algorithm,
         "protocol": candidate.protocol,
@@ -192,7 +197,7 @@ def _segments(choice: NcclChoice, candidate: Candidate) -> int:
 def _chunk(choice: NcclChoice, candidate: Candidate) -> int:
     """Bytes of a channel that a tree or a chain sends at once: smaller where hops are many (calcCollChunking)."""
     at, of_channel = choice.seen.situation, choice.size / running_channels(choice.seen.situation)
-    chunk = CHUNK[candidate.protocol]
+    chunk = CHUNK.get(candidate.protocol) or at.variables.buffsize // SLOTS
     if candidate.algorithm == "Ring":
         return min(chunk, 128 * KiB)  # a quarter of a slot: threads copy on before all of it is there
     if candidate.algorithm == "Tree" and candidate.protocol == "Simple":

@@ -119,10 +119,10 @@ LINE = 8
 """Bytes of data that a thread sends at once with LL, beside as many of flags."""
 PAYLOAD: dict[Protocol, float] = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
 """The share of what links carry that is data: LL 8 of 16 B, LL128 120 of 128 B, of which the tuner grants 92%."""
-SLOT = 512 << 10
-"""Bytes of one of the eight slots of a connection's buffer with Simple: 4 MiB in all (NCCL_BUFFSIZE)."""
-SLOT_DATA: dict[Protocol, float] = {"LL": 16 << 10, "LL128": 576_000, "Simple": SLOT}
+SLOT_DATA: dict[Protocol, float] = {"LL": 16 << 10, "LL128": 576_000}
 """Bytes of data in a slot: LL has 32 KiB and flags in half of them, LL128 600 KiB and flags in a sixteenth."""
+SLOTS = 8
+"""Slots of a connection's buffer: NCCL_STEPS."""
 CHUNK_SLOTS, SLICE_SLOTS = 4, 2
 """Slots that a ring's step moves at once with Simple, and those that go on together (`src/include/collectives.h`)."""
 ENDS: dict[Protocol, dict[str, float]] = {

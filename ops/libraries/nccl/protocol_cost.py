@@ -3,6 +3,7 @@
 The constants are NCCL's own; a machine's layers bend them (`ops.libraries.nccl.layers`).
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -29,8 +30,8 @@ from ops.libraries.nccl.constants import (
     PROTOCOLS,
     RING_LL128_MOST,
     SLICE_SLOTS,
-    SLOT,
     SLOT_DATA,
+    SLOTS,
     THREADS,
     THRESHOLD,
     TREE_LL,
@@ -64,21 +65,32 @@ def hop(algorithm: str, protocol: Protocol, kind: Kind, pace: Pace) -> float:
 
 
 def running_channels(at: Situation) -> int:
-    """Channels that run: every one of the search's twice (`src/graph/connect.cc`)."""
-    return min(2 * at.channels, 2 * MOST_CHANNELS)
+    """Channels that run: every one of the search's twice, within what is set (`src/graph/connect.cc`)."""
+    most, least = at.variables.max_channels or math.inf, at.variables.min_channels
+    return int(max(least, min(2 * at.channels, 2 * MOST_CHANNELS, most)))
 
 
 def channel_rate(at: Situation) -> float:
-    """B/s that the search grants each channel that runs."""
+    """B/s that the search grants each channel that runs, no more than one of its own carries."""
     bw = at.bw_intra if at.nodes <= 2 else at.bw_inter
-    return bw * at.channels / running_channels(at) * GBps
+    return bw * min(1.0, at.channels / running_channels(at)) * GBps
+
+
+def slot_bytes(at: Situation, protocol: Protocol) -> float:
+    """Bytes of data in one of the eight slots of a connection's buffer."""
+    return at.variables.buffsize / SLOTS if protocol == "Simple" else SLOT_DATA[protocol]
+
+
+def threads(at: Situation, protocol: Protocol) -> int:
+    """Threads of a channel: NCCL_NTHREADS, which LL128 does not heed (`src/graph/tuning.cc`)."""
+    return THREADS[protocol] if protocol == "LL128" else at.variables.nthreads or THREADS[protocol]
 
 
 def active_channels(algorithm: str, protocol: Protocol, size: float, at: Situation) -> int:
-    """How many channels NCCL keeps busy: as many as find `THREADS · THRESHOLD` bytes each (`src/enqueue.cc`)."""
+    """How many channels NCCL keeps busy: as many as find `threads · THRESHOLD` bytes each (`src/enqueue.cc`)."""
     if algorithm not in ("Ring", "Tree"):
         return running_channels(at)
-    least = THREADS[protocol] * THRESHOLD[protocol] * (at.n if (algorithm, protocol) == ("Ring", "LL") else 1)
+    least = threads(at, protocol) * THRESHOLD[protocol] * (at.n if (algorithm, protocol) == ("Ring", "LL") else 1)
     return max(1, min(running_channels(at), int(size // least)))
 
 
@@ -125,8 +137,13 @@ class Way:
     def _filling(self, of_channel: Floats) -> Floats:
         """Seconds that a step waits for its last slot, for so many bytes of a channel: half a slot at most."""
         rate = channel_rate(self.seen.situation) * self.pace.nvlink
-        late: Floats = self.pace.slot * of_channel / rate / (1 + 2 * of_channel / SLOT)
+        late: Floats = self.pace.slot * of_channel / rate / (1 + 2 * of_channel / self._slot)
         return late
+
+    @property
+    def _slot(self) -> float:
+        """Bytes of a slot with Simple."""
+        return slot_bytes(self.seen.situation, "Simple")
 
     def shares(self) -> tuple[float, float]:
         """Shares of links inside nodes and of NICs that are data."""
@@ -134,11 +151,13 @@ class Way:
         if self.algorithm.startswith("NVLS"):
             return self._switched(), self.pace.net
         at = self.seen.situation
+        payload *= min(1.0, running_channels(at) / at.channels)  # a channel more than that carries nothing
         if (self.algorithm, self.protocol) == ("Ring", "LL"):
             active = active_channels("Ring", "LL", self.size, at)
             payload *= min(1.0, ALONE * active / running_channels(at))
         if (self.algorithm, self.protocol) == ("Ring", "LL128"):
-            payload = min(payload, RING_LL128_MOST[at.generation][at.column] / at.bw_intra)
+            most = RING_LL128_MOST[at.generation][at.column] / at.bw_intra
+            payload = min(payload, most * min(1.0, running_channels(at) / at.channels))
         peers = self.pace.peer_share if self.algorithm == "SendRecv" else 1.0
         return self.pace.nvlink * payload * peers, self.pace.net * payload
 
@@ -161,7 +180,8 @@ class Way:
             return np.zeros_like(sizes)
         of_channel = self.of_channel(sizes)
         if self.protocol == "LL":  # lines go on one by one: a round of all threads is what the next hop waits for
-            first: Floats = np.minimum(of_channel, THREADS["LL"] * LINE) / (ALONE * channel_rate(at) * PAYLOAD["LL"])
+            round_of_lines = np.minimum(of_channel, threads(at, "LL") * LINE)
+            first: Floats = round_of_lines / (ALONE * channel_rate(at) * PAYLOAD["LL"])
             return first
         most = TREE_LL128_MOST if self.protocol == "LL128" else TREE_MOST
         rate = most[at.generation][at.column] * at.channels / running_channels(at) * GBps
@@ -179,7 +199,7 @@ class Way:
         at = self.seen.situation
         ring = "Ring" if self.algorithm == "SendRecv" else self.algorithm
         of_channel = self.of_channel(sizes)
-        slot = np.minimum(of_channel, SLOT_DATA[self.protocol])
+        slot = np.minimum(of_channel, slot_bytes(at, self.protocol))
         rate = channel_rate(at) * self.pace.net * PAYLOAD[self.protocol]
         filled = self.pace.net_slot * slot / rate
         if self.protocol == "LL":  # looked at line by line, after the first slot while the wire carries what was seen
@@ -198,8 +218,8 @@ class Way:
         if self.protocol != "Simple" or pace.slot <= 0:
             return waits
         of_channel, rate = self.of_channel(sizes), channel_rate(at) * pace.nvlink
-        chunk = np.minimum(of_channel, CHUNK_SLOTS * SLOT)
-        loops = np.maximum(1.0, of_channel / (CHUNK_SLOTS * SLOT))
+        chunk = np.minimum(of_channel, CHUNK_SLOTS * self._slot)
+        loops = np.maximum(1.0, of_channel / (CHUNK_SLOTS * self._slot))
         hidden = chunk * (1 - SLICE_SLOTS / CHUNK_SLOTS) / rate
         late: Floats = loops * np.maximum(0.0, waits - hidden) + self._filling(of_channel)
         return late
@@ -224,7 +244,7 @@ class Way:
             return sizes * (share * len(self.seen.orders) / running_channels(at) / rate)
         of_channel = self.of_channel(sizes)
         if self.protocol == "Simple":
-            of_channel = of_channel * (1 - FIRST_CHUNK) + FIRST_CHUNK * np.minimum(of_channel, CHUNK_SLOTS * SLOT)
+            of_channel = of_channel * (1 - FIRST_CHUNK) + FIRST_CHUNK * np.minimum(of_channel, CHUNK_SLOTS * self._slot)
         return of_channel * (share / rate)
 
 

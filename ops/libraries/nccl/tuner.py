@@ -49,6 +49,8 @@ class Situation:
     latency_inter: float = 0.0
     bw_tree: float = 0.0
     """What a channel of a tree carries inside nodes where that is more, as on two nodes; 0 for `bw_intra`."""
+    bw_net: float = 0.0
+    """What a channel of a tree carries between nodes, where that is more than a ring's; 0 for `bw_inter`."""
     bw_nvls: float = 0.0
     """What a channel of the graph for NVLink SHARP carries; 0 where it shares what the rings have."""
     release: str = NEWEST
@@ -65,6 +67,11 @@ class Situation:
     def per_node(self) -> float:
         """Ranks per node."""
         return self.n / self.nodes
+
+    @property
+    def between(self) -> float:
+        """What a channel of a tree carries between nodes, GB/s."""
+        return self.bw_net or self.bw_inter
 
     @property
     def column(self) -> int:
@@ -112,8 +119,8 @@ def algorithm_bandwidth(collective: str, algorithm: str, p: int, at: Situation) 
     if not _available(collective, algorithm, p, at):
         return 0.0
     tables = at.tables
-    inside = (at.bw_tree or at.bw_intra) if algorithm == "Tree" else at.bw_intra
-    bw = inside if at.nodes <= 2 or algorithm.startswith("CollNet") else at.bw_inter
+    inside, between = (at.bw_tree or at.bw_intra, at.between) if algorithm == "Tree" else (at.bw_intra, at.bw_inter)
+    bw = inside if at.nodes <= 2 or algorithm.startswith("CollNet") else between
     bus = min(at.channels * bw, (tables.bus or {}).get(at.generation, math.inf))
     if algorithm == "Ring":
         bus = _ring(collective, p, at, bus)
@@ -188,10 +195,10 @@ def _nvls(collective: str, algorithm: str, at: Situation) -> float:
     channels = at.nvls_channels
     share = at.channels / channels  # both graphs use the same links
     if at.tables.switch:
-        return channels * _graph_rate(collective, algorithm, at, at.bw_nvls or share * at.bw_intra, share * at.bw_inter)
+        return channels * _graph_rate(collective, algorithm, at, at.bw_nvls or share * at.bw_intra, share * at.between)
     intra = (at.bw_nvls or share * at.bw_intra) * NVLS_EFFICIENCY[at.generation] * (channels - 1) / channels
     intra *= 2 if collective == "allreduce" else (at.per_node - 1) / at.per_node
-    inter = share * at.bw_inter * (2 if algorithm == "NVLSTree" and at.nodes <= 2 else 1)
+    inter = share * at.between * (2 if algorithm == "NVLSTree" and at.nodes <= 2 else 1)
     per_channel = min(intra, inter) if at.nodes > 1 else intra
     if algorithm == "NVLSTree":
         per_channel = min(per_channel, NVLS_TREE_MOST[at.generation][at.column])

@@ -38,6 +38,8 @@ _NAMES = {
 }
 """Variables whose parameter has another name than theirs in small letters."""
 _LISTS = {"algorithm": ALGORITHMS, "protocol": PROTOCOLS}
+NOT_SIMULATED = ("socket_nthreads", "nsocks_perthread")
+"""Variables that are read and change nothing."""
 _FUNCTIONS = {
     "allreduce": "allreduce",
     "allgather": "allgather",
@@ -161,7 +163,9 @@ def machine_with(topology: Topology, variables: Variables) -> Topology:
         topology = through_memory(topology, level=variables.peers)
     if variables.net_gdr_level:
         topology = without_gpudirect(topology, level=variables.net_gdr_level)
-    return topology
+    idle = [f"NCCL_{name.upper()}" for name in NOT_SIMULATED if name in variables.changed]
+    note = f"{' and '.join(idle)} change{'s' * (len(idle) == 1)} nothing here: sockets are not simulated"
+    return topology.but(assumed=(*topology.assumed, note), router=topology.routes) if idle else topology
 
 
 def as_nccl_writes(word: str) -> str:

@@ -25,7 +25,7 @@ LEAST_TIMES, MOST_TIMES = 1e-6, 1e6
 @edit(
     first="times=2",
     offers=[
-        Offer("times", "times={times}", "Bandwidth"),
+        Offer("bandwidth", "bandwidth={bandwidth}", "Bandwidth"),
         Offer("latency", "latency={latency}", "Latency"),
     ],
 )
@@ -61,7 +61,7 @@ def set_class(
     return _changed(topology, meant, _rates("set_class", bandwidth, latency, times))
 
 
-@edit(offers=[Offer("cut", "", "Rerun without this link")])
+@edit(offers=[Offer("cut", "", "Remove link")])
 def cut_cable(topology: Topology, *, src: LinkStart, dst: LinkEnd) -> Topology:
     """Remove a link in both directions; its traffic is rerouted."""
     cut = links_between(topology, "cut_cable", src, dst, both=True)

@@ -35,7 +35,7 @@ EXAMPLES = {
     "kind": "all",
     "now": "1us",
     "time": "1us",
-    "share": "0.5",
+    "bandwidth": "8GBps",
     "times": "2",
     "latency": "1us",
     "late": "1us",
@@ -51,9 +51,9 @@ class Offer(NamedTuple):
     """A question that a click on a place asks.
 
     `arguments` are those beside the place, like `share=0.5,start={now}`, left out where the instant has not come;
-    `{time*0.25}` is a quarter of the run's time; `{share}`, `{times}`, `{latency}`, `{late}` and `{slower}` are dragged
-    to. `text` asks in English, instead of the
-    fault's own summary; other languages have a text `offer.FAULT.KEY`.
+    `{time*0.25}` is a quarter of the run's time; `{bandwidth}`, `{times}`, `{latency}`, `{late}` and `{slower}` are
+    dragged to. `text` asks in English, instead of the fault's own summary; other languages have a text
+    `offer.FAULT.KEY`.
     """
 
     key: str

@@ -28,12 +28,7 @@ from sim.topology import Ints, Routes, Topology
 from sim.units import MiB, Size, Time
 
 
-@fault(
-    offers=[
-        Offer("share", "share={share},start={now}", "Bandwidth from now"),
-        Offer("half", "share=0.5,start={now}", "What if it were half as fast?"),
-    ]
-)
+@fault
 def slow_link(
     topology: Topology,
     *,
@@ -51,7 +46,7 @@ def slow_link(
     return Perturbation(process=process, links=find)
 
 
-@fault(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "What if it fails now?")])
+@fault(first="end=1ms", offers=[Offer("cut", "start={now},reroute=yes", "Fail now")])
 def dead_link(
     topology: Topology,
     *,
@@ -68,7 +63,7 @@ def dead_link(
     return _dead(find, *checked_span("dead_link", start, end), reroute=reroute)
 
 
-@fault(first="reroute=yes", offers=[Offer("lost", "start={now},reroute=yes", "What if it fails now?")])
+@fault(first="reroute=yes", offers=[Offer("lost", "start={now},reroute=yes", "Fail now")])
 def lost_nic(
     topology: Topology, *, nic: NicName, start: Time = 0.0, end: Time | None = None, reroute: bool = False
 ) -> Perturbation:

@@ -121,6 +121,18 @@ def chain(*parts: Routes) -> Routes:
     return Routes(np.concatenate([[0], ends]).astype(np.int32), links)
 
 
+def through(routes: Router, stops: Ints) -> Routes:
+    """Routes that pass devices in turn: a row of `stops` for each, from its source to its destination, -1 for none."""
+    legs, at = [], stops[:, 0]
+    for stop in stops.T[1:]:
+        following = np.where(stop < 0, at, stop).astype(np.int32)
+        moves = at != following
+        stays = Routes(np.zeros(int((~moves).sum()) + 1, np.int32), np.zeros(0, np.int32))
+        legs.append(merge(moves, routes(at[moves], following[moves]), stays))
+        at = following
+    return chain(*legs)
+
+
 def merge(inside: NDArray[np.bool_], yes: Routes, no: Routes) -> Routes:
     """Two sets of routes put back into the order of the pairs."""
     lengths = np.empty(len(inside), np.int64)

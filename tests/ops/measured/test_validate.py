@@ -231,3 +231,19 @@ def test_ranks_are_those_that_a_log_tells_of(tmp_path):
     path.write_text(PAIR.partition("\n")[2].partition("\n")[2] + log.format(0) + log.format(1))
     table = read_file(path)[0]
     assert (table.ranks, table.rows[0].collective) == (2, "allreduce")
+
+
+def test_a_table_of_which_no_row_can_be_simulated_has_no_band(capsys):
+    file = "tests/data/nccl-tests/036-a100-8x-nvswitch-allreduce-reformatted.txt"
+    assert main(["validate", file, "--machine", "dgx_a100", "--set", "NCCL_ALGO=PAT", "--json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert table["expected_error"] == {"below_1MiB": None, "from_1MiB": None}
+
+
+def test_variables_given_to_validate_change_the_machine(capsys):
+    file = "tests/data/nccl-tests/036-a100-8x-nvswitch-allreduce-reformatted.txt"
+    times = {}
+    for words in ([], ["--set", "NCCL_P2P_DISABLE=1"]):
+        assert main(["validate", file, "--machine", "dgx_a100", *words, "--json"]) == 0
+        times[len(words)] = json.loads(capsys.readouterr().out)["rows"][-1]["simulated_s"]
+    assert times[2] > 3 * times[0]

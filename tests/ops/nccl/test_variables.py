@@ -119,3 +119,35 @@ def test_a_run_and_its_band_know_that_peers_are_switched_off() -> None:
     assert family_of(plan.topology()).expected_error(64 * MiB) > 2 * family_of(build("dgx_h100")).expected_error(
         64 * MiB
     )
+
+
+def slower(machine: str, size: str, setting: str) -> float:
+    """How many times as long a run takes with a variable set."""
+    plan = Plan(algorithm="nccl.allreduce", machine=machine, size=size)
+    return replace(plan, settings=setting).run().time / plan.run().time
+
+
+EFFECTS = [
+    ("dgx_a100", "1GiB", "NCCL_MAX_NCHANNELS=6", (1.9, 2.1)),  # its search finds 12
+    ("dgx_a100", "1GiB", "NCCL_MAX_NCHANNELS=12", (0.95, 1.05)),
+    ("dgx_a100", "1GiB", "NCCL_MIN_NCHANNELS=32", (0.95, 1.05)),
+    ("dgx_a100", "16KiB", "NCCL_NTHREADS=64", (0.5, 0.999)),  # more channels find enough bytes
+    ("dgx_a100", "64MiB", "NCCL_BUFFSIZE=1MiB", (0.8, 0.98)),
+    ("dgx_h100", "1GiB", "NCCL_NVLS_ENABLE=0", (1.2, 1.5)),
+    ("dgx_h100", "1GiB", "NCCL_ALGO=^NVLS", (1.2, 1.5)),
+    ("dgx_h100", "1GiB", "NCCL_P2P_LEVEL=NVL", (1.0, 1.0)),
+    ("dgx_a100:hosts=2", "1GiB", "NCCL_NET_GDR_LEVEL=LOC", (2.0, 50.0)),
+    ("dgx_a100:hosts=2", "1GiB", "NCCL_SOCKET_NTHREADS=4", (1.0, 1.0)),
+]
+
+
+@pytest.mark.parametrize(("machine", "size", "setting", "times"), EFFECTS)
+def test_a_variable_changes_what_it_should(machine: str, size: str, setting: str, times: tuple[float, float]) -> None:
+    assert times[0] <= slower(machine, size, setting) <= times[1]
+
+
+def test_what_changes_nothing_is_noted_once() -> None:
+    words = "NCCL_NSOCKS_PERTHREAD=2,NCCL_SOCKET_NTHREADS=4"
+    plan = Plan(algorithm="nccl.allreduce", machine="dgx_a100", settings=words)
+    notes = [note for note in plan.topology().assumed if "nothing here" in note]
+    assert notes == ["NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD change nothing here: sockets are not simulated"]

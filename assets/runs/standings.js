@@ -1,16 +1,23 @@
 // Several runs on one clock: who has arrived, in the order of arrival.
 
 import { seconds } from "../trace/words.js";
-import { make } from "./elements.js";
+import { sharesPicture } from "./ghost.js";
+import { make } from "../player/elements.js";
 
 export class Standings {
   #line;
+  #together;
 
-  constructor(parent) {
+  // `together` shows two runs of one machine in one picture.
+  constructor(parent, together) {
     this.#line = make("p", "rs-stands", parent, { "aria-live": "polite" });
+    this.#together = make("button", "rs-button rs-together", parent, { type: "button", hidden: "" });
+    this.#together.addEventListener("click", together);
   }
 
-  paint(panes, t) {
+  paint(panes, t, text) {
+    this.#together.hidden = panes.length !== 2 || !sharesPicture(panes.map(({ timeline }) => timeline));
+    this.#together.textContent = text["player.together"];
     const several = panes.length > 1;
     const words = [];
     if (several) {

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.libraries.nccl.search.nics import Gate
 from sim.topology import Ints, Topology
 
 MOST_SEARCHED = 8
@@ -18,6 +19,8 @@ MOST_PATHS = 16
 """Paths of a node at most, which are then NCCL's channels."""
 MOST_TRIES, BREADTH = 2000, 24
 """Orders looked at before the best set so far is taken, and how many of those that fit are followed."""
+NO_END = -1
+"""The end of an order that others may have, too."""
 Counts = NDArray[np.int16]
 
 
@@ -30,7 +33,7 @@ class Rings(NamedTuple):
 
 def closed_rings(topology: Topology, devices: Sequence[int]) -> Rings:
     """Rings inside one node, for device indices in rank order."""
-    orders, counts = _all_orders(topology, devices, closed=True)
+    orders, counts = _closed_orders(topology, devices)
     capacity = topology.bandwidth
     alone = _bottleneck(counts, capacity)
     best = int(np.argmax(alone))
@@ -47,43 +50,69 @@ def closed_rings(topology: Topology, devices: Sequence[int]) -> Rings:
     return max(sets, key=lambda rings: len(rings.orders) * rings.bandwidth * (1 + 1e-6 / len(rings.orders)))
 
 
-def open_paths(topology: Topology, devices: Sequence[int], nic_of: Sequence[int], nic: float) -> Rings:
-    """One path per NIC inside a node of several: each comes in at its NIC's first GPU, no two leave by the same NIC.
+def open_paths(
+    topology: Topology, devices: Sequence[int], gates: Sequence[Gate], own: Sequence[int], nic: float
+) -> Rings:
+    """One path inside a node of several for each gate, from the GPU it enters to one of those it may leave by.
 
-    `nic_of[i]` is the NIC of place i, `nic` what a NIC carries (B/s). The paths are one ring entered at different
-    GPUs where its links can carry all of them, as NCCL prefers (sameChannels); else different orders. They carry what
-    a NIC does, or as much as the links inside allow.
+    `own[i]` is the NIC of place i: no two that change the NIC leave by the same. `nic` is what a NIC carries (B/s). The
+    paths are one ring entered at different GPUs where its links can carry all of them, as NCCL prefers (sameChannels);
+    else different orders. They carry what a NIC does, or as much as the links inside allow; what one GPU sends by the
+    NIC of another crosses links inside, too.
     """
-    nic_of = list(nic_of)
-    doors = [nic_of.index(k) for k in dict.fromkeys(nic_of)]
-    doors = doors[:: -(-len(doors) // MOST_PATHS)]
-    g = len(devices)
-    rotated = tuple(tuple((door + i) % g for i in range(g)) for door in doors)
-    orders, counts = _all_orders(topology, devices, closed=False)
-    if len(orders) == 1 or len(doors) == 1:
-        plain = orders if len(doors) == 1 else rotated
-        _, load = _counted(topology, devices, plain, closed=False)
-        if len(doors) == 1:
-            best = int(np.argmax(_bottleneck(load, topology.bandwidth)))
-            return Rings((plain[best],), min(nic, float(_bottleneck(load, topology.bandwidth)[best])))
-        return Rings(plain, min(nic, float(_bottleneck(load.sum(axis=0, keepdims=True), topology.bandwidth)[0])))
+    g, capacity = len(devices), topology.bandwidth
+    along = tuple(_neighbours(g, gate) for gate in gates)
+    if _switched(topology, devices) or g > MOST_SEARCHED or g < 3:
+        load = _counted(topology, devices, along, _back(along, gates))
+        return Rings(along, min(nic, float(_bottleneck(load.sum(axis=0, keepdims=True), capacity)[0])))
     one = closed_rings(topology, devices).orders[0]
-    turned = tuple(one[one.index(door) :] + one[: one.index(door)] for door in doors)
-    _, load = _counted(topology, devices, turned, closed=False)
-    if len({nic_of[order[-1]] for order in turned}) == len(doors) and _fits(load, topology.bandwidth, nic):
-        return Rings(turned, nic)
-    start = np.array([order[0] for order in orders])
-    zigzag = {_zigzag(g, door) for door in doors}
-    first = [i for i, order in enumerate(orders) if order in zigzag]
-    by_door = [[i for i in first if orders[i][0] == d] + np.flatnonzero(start == d).tolist() for d in doors]
-    ends = np.array([nic_of[order[-1]] for order in orders])
+    turned = tuple(_turned(one, gate) or _turned(one[::-1], gate) for gate in gates)
+    if all(turned):
+        load = _counted(topology, devices, turned, _back(turned, gates))
+        if _fits(load, capacity, nic):
+            return Rings(turned, nic)
+    orders = tuple(permutations(range(g)))
+    table = np.array(orders)
+    relayed = np.zeros(g, np.bool_)
+    relayed[[gate.enters for gate in gates if gate.relayed]] = True
+    counts = _counted(topology, devices, orders, relayed[table[:, 0]])
+    zigzag = {_zigzag(g, gate.enters) for gate in gates}
+    early = np.array([order not in zigzag for order in orders])
+    fitting = [np.flatnonzero((table[:, 0] == gate.enters) & np.isin(table[:, -1], gate.leaves)) for gate in gates]
+    by_gate = [some[np.argsort(early[some], kind="stable")].tolist() for some in fitting]
+    ends = np.array(own)[table[:, -1]] if all(gate.crosses for gate in gates) else np.full(len(orders), NO_END)
     for share in (1.0, 0.75, 0.5, 1 / 3, 0.25, 0.125):
-        room = np.floor(topology.bandwidth / (nic * share) * (1 + 1e-9))
-        chosen = _pack(counts, room, by_door, ends)
-        if len(chosen) == len(doors):
+        chosen = _pack(counts, np.floor(capacity / (nic * share) * (1 + 1e-9)), by_gate, ends)
+        if len(chosen) == len(gates):
             return Rings(tuple(orders[i] for i in chosen), nic * share)
-    _, load = _counted(topology, devices, rotated, closed=False)
-    return Rings(rotated, min(nic, float(_bottleneck(load.sum(axis=0, keepdims=True), topology.bandwidth)[0])))
+    load = _counted(topology, devices, along, _back(along, gates))
+    return Rings(along, min(nic, float(_bottleneck(load.sum(axis=0, keepdims=True), capacity)[0])))
+
+
+def _neighbours(g: int, gate: Gate) -> tuple[int, ...]:
+    """From GPU to GPU as NCCL goes over an NVSwitch: each has one neighbour before it and one after.
+
+    ncclTopoSearchNextGpuSort tries the one before first, so that eight GPUs go 0 7 6 5 4 3 2 1.
+    """
+    down = tuple((gate.enters - k) % g for k in range(g))
+    up = tuple((gate.enters + k) % g for k in range(g))
+    if g == 1 or down[-1] in gate.leaves:
+        return down
+    if up[-1] in gate.leaves:
+        return up
+    return (*(place for place in down if place != gate.leaves[0]), gate.leaves[0])
+
+
+def _turned(ring: tuple[int, ...], gate: Gate) -> tuple[int, ...]:
+    """A ring entered by a gate, or nothing where it does not leave by it."""
+    at = ring.index(gate.enters)
+    turned = ring[at:] + ring[:at]
+    return turned if turned[-1] in gate.leaves else ()
+
+
+def _back(orders: tuple[tuple[int, ...], ...], gates: Sequence[Gate]) -> NDArray[np.bool_]:
+    """Which paths go back to the GPU they entered, that it sends for the last one."""
+    return np.array([gate.relayed for gate in gates[: len(orders)]])
 
 
 def _fits(load: Counts, capacity: NDArray[np.float64], rate: float) -> bool:
@@ -97,18 +126,14 @@ def _zigzag(g: int, start: int) -> tuple[int, ...]:
     return tuple((start + s) % g for s in steps)
 
 
-def _all_orders(
-    topology: Topology, devices: Sequence[int], *, closed: bool
-) -> tuple[tuple[tuple[int, ...], ...], Counts]:
-    """Every order worth a look, and how often each crosses every link."""
+def _closed_orders(topology: Topology, devices: Sequence[int]) -> tuple[tuple[tuple[int, ...], ...], Counts]:
+    """Every ring worth a look, and how often each crosses every link."""
     g = len(devices)
     if g > MOST_SEARCHED or _switched(topology, devices):
         orders: tuple[tuple[int, ...], ...] = (tuple(range(g)),)
-    elif closed:
-        orders = tuple((0, *rest) for rest in permutations(range(1, g)))
     else:
-        orders = tuple(permutations(range(g)))
-    return _counted(topology, devices, orders, closed=closed)
+        orders = tuple((0, *rest) for rest in permutations(range(1, g)))
+    return orders, _counted(topology, devices, orders, np.full(len(orders), g > 1))
 
 
 def _switched(topology: Topology, devices: Sequence[int]) -> bool:
@@ -123,8 +148,9 @@ def _switched(topology: Topology, devices: Sequence[int]) -> bool:
 
 
 def _counted(
-    topology: Topology, devices: Sequence[int], orders: tuple[tuple[int, ...], ...], *, closed: bool
-) -> tuple[tuple[tuple[int, ...], ...], Counts]:
+    topology: Topology, devices: Sequence[int], orders: tuple[tuple[int, ...], ...], closed: NDArray[np.bool_]
+) -> Counts:
+    """How often each order crosses every link, with the way back to its first place where it is closed."""
     g = len(devices)
     src, dst = (side.ravel() for side in np.meshgrid(devices, devices, indexing="ij"))
     offsets, links = topology.routes(src, dst)
@@ -132,9 +158,10 @@ def _counted(
     np.add.at(crossed, (np.repeat(np.arange(g * g), np.diff(offsets)), links), 1)
     table = np.array(orders)
     counts = np.zeros((len(orders), len(topology.links)), np.int16)
-    for k in range(g if closed and g > 1 else g - 1):
-        counts += crossed[table[:, k] * g + table[:, (k + 1) % g]]
-    return orders, counts
+    for k in range(g - 1):
+        counts += crossed[table[:, k] * g + table[:, k + 1]]
+    counts[closed] += crossed[table[closed, -1] * g + table[closed, 0]]
+    return counts
 
 
 def _bottleneck(counts: Counts, capacity: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -166,7 +193,7 @@ def _pack(
         if len(taken) == len(choices):
             return
         options = np.asarray(choices[len(taken)]) if alike is None else alike
-        options = options[unused[ends[options]]]
+        options = options[unused[ends[options]] | (ends[options] == NO_END)]
         options = options[(counts[options] <= left).all(axis=1)]
         repeated = len(taken) + 1 < len(choices) and choices[len(taken)] is choices[len(taken) + 1]
         for k, i in enumerate(options[:BREADTH].tolist()):
