@@ -10,7 +10,7 @@ from ops.expected import SIZES, USUAL, ExpectedRow, rows_of, with_hosts
 from ops.lab.grid import sizes_of, split
 from ops.libraries.nccl.own.numbers import calibrated
 from ops.measured.files import place, read_all
-from ops.measured.own.gate import Gate, GatedRow, gate
+from ops.measured.own.gate import GatedRow, GateVerdict, gate
 from ops.plan import Plan
 from sim.errors import InputError
 from sim.machines import MACHINES
@@ -121,7 +121,7 @@ def _gated_row(one: GatedRow) -> dict[str, Any]:
     }
 
 
-def _gate_text(data: dict[str, Any], gated: Gate) -> str:
+def _gate_text(data: dict[str, Any], gated: GateVerdict) -> str:
     said = f"{data['below_band']} of {data['rows']} rows are below the band of {data['machine']}"
     lines = [f"{'passes' if data['passes'] else 'fails'}: {said}"]
     for one in gated.failed:

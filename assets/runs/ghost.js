@@ -1,7 +1,7 @@
 // The old run in the picture of the new one: what is on its way at the same instant, and links as wide as they were, dashed.
 
 import { paintBlocks, sideAt } from "../paint/blocks.js";
-import { Groups, Level } from "../paint/groups.js";
+import { Groups, Level } from "../scene/groups.js";
 import { quiet } from "../paint/ink.js";
 import { Ways } from "../trace/ways.js";
 import { Pictures } from "../pane/pictures.js";

@@ -1,8 +1,8 @@
 // The machine: its devices, its links as wide as they are fast, and every block on its way along them.
 
 import { bottlenecks, waitedFor } from "../paint/load.js";
-import { Foldable } from "../paint/foldable.js";
-import { Stage } from "../paint/stage.js";
+import { Foldable } from "../scene/foldable.js";
+import { Stage } from "../scene/stage.js";
 import { linesOf, routeAlong } from "../trace/walk.js";
 
 const [PLAIN, THIN, ROOM] = [2.6, 1.2, 4.2]; // pixels: of all where they are alike, of the thinnest, and what is added at most

@@ -1,7 +1,7 @@
 // The algorithm: every rank where the shape of its messages puts it, a line for every pair that talks.
 
 import { bottlenecks, waitedFor } from "../paint/load.js";
-import { Stage } from "../paint/stage.js";
+import { Stage } from "../scene/stage.js";
 import { linesOf, walk } from "../trace/walk.js";
 
 const WIDTH = 1.6;

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sideOf } from "../../assets/paint/blocks.js";
-import { Camera } from "../../assets/paint/camera.js";
+import { Camera } from "../../assets/scene/camera.js";
 import { LoadChart } from "../../assets/time/chart.js";
-import { Frames } from "../../assets/paint/frames.js";
-import { Groups } from "../../assets/paint/groups.js";
+import { Frames } from "../../assets/scene/frames.js";
+import { Groups } from "../../assets/scene/groups.js";
 import { LEAST, Labels, lift } from "../../assets/paint/labels.js";
-import { Tiles } from "../../assets/paint/tiles.js";
+import { Tiles } from "../../assets/scene/tiles.js";
 import { Surface } from "../../assets/paint/surface.js";
 import { longest, said } from "../../assets/answer/sentence.js";
 import { Sent } from "../../assets/trace/sent.js";

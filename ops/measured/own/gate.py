@@ -32,14 +32,14 @@ class GatedRow(NamedTuple):
         return self.row.measured > self.most
 
 
-class Gate(NamedTuple):
+class GateVerdict(NamedTuple):
     """All rows that a band was found for, and those below it where they are too many, below or from 1 MiB."""
 
     rows: tuple[GatedRow, ...]
     failed: tuple[GatedRow, ...]
 
 
-def gate(placed: Sequence[tuple[Topology, Table]]) -> Gate:
+def gate(placed: Sequence[tuple[Topology, Table]]) -> GateVerdict:
     """Judge tables on their machines. Raises InputError where a row cannot be simulated."""
     gated = [
         GatedRow(row, band)
@@ -52,7 +52,7 @@ def gate(placed: Sequence[tuple[Topology, Table]]) -> Gate:
     for half in halves([one.row for one in gated]):
         below = [by_row[id(row)] for row in half if by_row[id(row)].is_below]
         failed += below if len(below) > tolerated(len(half)) else []
-    return Gate(tuple(gated), tuple(failed))
+    return GateVerdict(tuple(gated), tuple(failed))
 
 
 def tolerated(rows: int) -> int:

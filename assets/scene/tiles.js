@@ -3,9 +3,9 @@
 
 import { percent } from "../trace/words.js";
 import { sentOf } from "../trace/sent.js";
-import { faint } from "./ink.js";
-import { LEAST } from "./labels.js";
-import { RED, loadColour, loadLevel } from "./load.js";
+import { faint } from "../paint/ink.js";
+import { LEAST } from "../paint/labels.js";
+import { RED, loadColour, loadLevel } from "../paint/load.js";
 
 const EDGE = 4;
 const ROW = { least: 4, most: 14 }; // pixels of a bar of load

@@ -1,9 +1,9 @@
 // Lines between devices and bundles between tiles, as wide as they are fast and as dark as they are full.
 
 import { percent, rateText } from "../trace/words.js";
-import { faint } from "./ink.js";
-import { LEAST } from "./labels.js";
-import { RED, loadColour, loadLevel } from "./load.js";
+import { faint } from "../paint/ink.js";
+import { LEAST } from "../paint/labels.js";
+import { RED, loadColour, loadLevel } from "../paint/load.js";
 
 const HAIR = 0.6; // pixels of a line that no message of this run takes
 const ROOM = 70; // pixels of a bundle beside which its number stands

@@ -1,8 +1,8 @@
 // Devices as they stand on a picture: frames, names where they can be read, and what ranks hold, in small.
 
-import { paintIcon } from "./icons.js";
-import { blockColour, faint } from "./ink.js";
-import { LEAST } from "./labels.js";
+import { paintIcon } from "../paint/icons.js";
+import { blockColour, faint } from "../paint/ink.js";
+import { LEAST } from "../paint/labels.js";
 
 const BAR = 6; // times as wide as high: its name stands at its end
 const STRIP = 14; // pixels of height, beside its name, from which on a rank's slots are drawn on it

@@ -1,7 +1,7 @@
 // Frames around what belongs together: open ones behind it, closed ones in its place, each with its name.
 
-import { faint } from "./ink.js";
-import { LEAST } from "./labels.js";
+import { faint } from "../paint/ink.js";
+import { LEAST } from "../paint/labels.js";
 
 const SHADE = { host: 0.025, pod: 0.025, rack: 0.035, group: 0.025, numa: 0.05 };
 const HEAD = 0.6; // device widths of the strip that a frame's name stands in

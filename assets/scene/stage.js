@@ -3,15 +3,15 @@
 import { offLine, pointAlong, walk } from "../trace/walk.js";
 import { Ways } from "../trace/ways.js";
 import { percent, rateText } from "../trace/words.js";
-import { SMALL, boxOf, paintBlocks, paintTrails, sideAt, sideOf } from "./blocks.js";
+import { SMALL, boxOf, paintBlocks, paintTrails, sideAt, sideOf } from "../paint/blocks.js";
 import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
 import { Groups, Level, holds } from "./groups.js";
-import { MANY } from "./ink.js";
+import { MANY } from "../paint/ink.js";
 import { Lines } from "./lines.js";
-import { LEAST, Labels, lift } from "./labels.js";
-import { hasRoom, paintTelling } from "./telling.js";
+import { LEAST, Labels, lift } from "../paint/labels.js";
+import { hasRoom, paintTelling } from "../paint/telling.js";
 import { Tiles } from "./tiles.js";
 
 const RATES = 32;
