@@ -1,10 +1,7 @@
 """What people call an algorithm."""
 
-import re
-
 from ops.collectives import COLLECTIVES
-
-ACRONYMS = ("nccl", "nvls", "ll", "ll128")
+from ops.registry import ALGORITHMS
 
 
 def called(spec: str, *, beside: str = "", first: bool = False) -> str:
@@ -17,15 +14,14 @@ def called(spec: str, *, beside: str = "", first: bool = False) -> str:
     >>> called("allreduce.nccl_tree", first=True)
     'NCCL tree'
     >>> called("allreduce.ring", beside="broadcast.chain"), called("nccl.allreduce")
-    ('allreduce ring', 'nccl.allreduce')
+    ('all-reduce ring', 'nccl.allreduce')
     """
     whole, _, settings = spec.partition(":")
     collective, _, own = whole.partition(".")
-    if collective not in COLLECTIVES or not own:
-        name = whole
-    else:
-        is_other = bool(beside) and beside.partition(".")[0] != collective
-        words = re.split(r"[._]", f"{collective}.{own}" if is_other else own)
-        name = " ".join(word.upper() if word in ACRONYMS else word for word in words)
+    name = whole
+    if collective in COLLECTIVES and own:
+        name = ALGORITHMS.title(whole) if whole in ALGORITHMS else own.replace("_", " ")
+        if beside and beside.partition(".")[0] != collective:
+            name = f"{COLLECTIVES.title(collective)} {name}"
         name = name[:1].upper() + name[1:] if first else name
     return f"{name} ({settings})" if settings else name
