@@ -1,4 +1,4 @@
-"""`expected --gate`: ten healthy tables pass; with half the NICs, a slow rank or, but for one, NICs on one socket fail."""
+"""`expected --gate`: ten healthy tables pass; with half the NICs or a slow rank they fail, nine with NICs on one socket."""
 
 from dataclasses import replace
 from functools import cache
