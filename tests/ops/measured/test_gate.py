@@ -1,4 +1,4 @@
-"""`expected --gate`: ten healthy tables pass; with half the NICs or a slow rank they fail, nine with NICs on one socket."""
+"""`expected --gate` on ten healthy tables, and on them with half the NICs, a slow rank or NICs on one socket."""
 
 from dataclasses import replace
 from functools import cache
