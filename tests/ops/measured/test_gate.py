@@ -1,4 +1,4 @@
-"""`expected --gate`: ten healthy tables pass; with half the NICs, a slow rank or, but for one, NICs on one socket fail."""
+"""`expected --gate`: ten healthy tables pass; half the NICs, a slow rank or NICs on one socket make them fail."""
 
 from dataclasses import replace
 from functools import cache
