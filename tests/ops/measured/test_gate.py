@@ -1,4 +1,4 @@
-"""`expected --gate`: ten healthy tables pass; half the NICs, a slow rank or NICs on one socket make them fail."""
+"""`expected --gate`: ten healthy tables pass; half the NICs, a slow rank and mostly NICs on one socket fail."""
 
 from dataclasses import replace
 from functools import cache
