@@ -130,8 +130,21 @@ def plain(text: str) -> str:
     >>> plain("![x](http://evil.example/x.png) 2*3_4")
     '!\\[x\\](http\u200b://evil.example/x.png) 2\\*3_4'
     """
-    line = _MARKS.sub(lambda mark: f"\\{mark[0]}", " ".join(text.split()))
-    return _ADDRESSES.sub(APART, line)
+    return _letter_by_letter(" ".join(text.split()))
+
+
+def prose(text: str) -> str:
+    r"""A sentence that may quote somebody: as `plain`, and what stands in backticks is code.
+
+    >>> prose("give *me* the output of `nvidia-smi topo -m`")
+    'give \\*me\\* the output of `nvidia-smi topo -m`'
+    """
+    parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
+    return "".join(part if k % 2 else _letter_by_letter(part) for k, part in enumerate(parts))
+
+
+def _letter_by_letter(line: str) -> str:
+    return _ADDRESSES.sub(APART, _MARKS.sub(lambda mark: f"\\{mark[0]}", line))
 
 
 @contextmanager

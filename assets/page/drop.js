@@ -11,6 +11,7 @@ const VEIL = [
 const receivers = new WeakMap();
 
 class Receiver {
+  #isOurOwn = false; // a piece of the page is under way
   #send;
   #veil = document.createElement("div");
   #stop = new AbortController();
@@ -20,6 +21,8 @@ class Receiver {
     this.#veil.dataset.ringside = "drop";
     document.body.append(this.#veil);
     const listen = (name, act) => document.addEventListener(name, act, { signal: this.#stop.signal });
+    listen("dragstart", () => (this.#isOurOwn = true));
+    for (const name of ["dragend", "pointermove"]) listen(name, () => (this.#isOurOwn = false));
     listen("dragover", (event) => this.#over(event));
     listen("dragleave", (event) => event.relatedTarget || this.#show(false));
     listen("drop", (event) => this.#drop(event));
@@ -37,18 +40,22 @@ class Receiver {
   }
 
   #over(event) {
-    const isOurs = !isOwn(event) && holdsSomething(event.dataTransfer);
-    this.#show(isOurs);
-    if (!isOurs) return;
+    const isTaken = this.#takes(event);
+    this.#show(isTaken);
+    if (!isTaken) return;
     event.preventDefault();
     event.dataTransfer.dropEffect = "copy";
   }
 
   #drop(event) {
     this.#show(false);
-    if (isOwn(event) || !holdsSomething(event.dataTransfer)) return;
+    if (!this.#takes(event)) return;
     event.preventDefault();
     this.#take(event.dataTransfer);
+  }
+
+  #takes(event) {
+    return !this.#isOurOwn && !isOwn(event) && holdsSomething(event.dataTransfer);
   }
 
   #paste(event) {

@@ -34,6 +34,20 @@ DROP = """async files => {
     document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
   }
 }"""
+DRAG = """sentence => {
+  const data = new DataTransfer(), veil = document.querySelector("[data-ringside=drop]");
+  data.setData("text/plain", sentence.textContent);
+  const happens = (kind, where) =>
+    where.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true, composed: true }));
+  const over = () => [happens("dragover", document.body), veil.style.display][1];
+  happens("dragstart", sentence);
+  const own = over();
+  happens("drop", document.body);
+  happens("dragend", sentence);
+  const found = { own, "another's": over() };
+  happens("dragleave", document.body);
+  return found;
+}"""
 CAPTURES = example_captures()
 ROOT = Path(__file__).parents[2]
 
@@ -86,6 +100,8 @@ def test_what_is_refused_is_still_told_when_the_page_is_drawn_anew_and_what_is_o
     one.settle()
     page.get_by_text("In a ring it sends to").wait_for()
     page.get_by_text("empty.txt is empty").wait_for()
+    veils = page.get_by_text("empty.txt is empty").evaluate(DRAG)
+    assert veils == {"own": "none", "another's": "grid"}, "a piece of the page is not what somebody brings"
     page.evaluate(DROP, [["pcie.txt", CAPTURES["dual-socket-pcie"]]])
     page.get_by_role("radio", name="GPU5", exact=True).click()
     one.where("capture=example-dual-socket-pcie")

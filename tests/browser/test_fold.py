@@ -42,6 +42,26 @@ def test_what_covers_the_picture_is_found(visit):
     assert over_the_picture(one.page)
 
 
+def test_what_has_no_room_beside_the_picture_is_scrolled_to(visit):
+    one = visit("?machine=dgx_a100&view=machine", viewport={"width": 1280, "height": 720})
+    one.settle()
+    column, sent = one.player.locator(".rs-column"), one.player.locator(".rs-sent")
+
+    def cut():
+        whole, seen = sent.bounding_box(), column.bounding_box()
+        return whole["y"] + whole["height"] - seen["y"] - seen["height"]
+
+    assert cut() > 20
+    assert "local" in column.evaluate("e => getComputedStyle(e).backgroundAttachment")  # it shows that there is more
+    column.hover()
+    one.page.mouse.wheel(0, 2000)
+
+    def is_seen():
+        assert cut() <= 1
+
+    one.soon(is_seen)
+
+
 def test_who_wants_no_motion_starts_it_by_hand(visit):
     one = visit("?lang=en", viewport=DESK, reduced_motion="reduce")
     one.settle()

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_stage import BOTH, RING, WHERE_PICTURES_STAND, ask_what_if, words
+from ui.controls.title import EDITED
 
 pytestmark = [pytest.mark.browser, pytest.mark.turns("language")]
 STAGE = "?machine=switch:ranks=16&view=machine&t=0.001"
@@ -32,6 +33,7 @@ def test_the_page_that_follows_what_if_moves_no_picture(visit):
     page.where(HALVED)
     page.page.locator(".rs-said-headline").wait_for()
     page.settle()
+    assert page.page.locator(".st-key-title input").nth(2).input_value().endswith(EDITED)
     assert top(page) == ahead
     assert first.evaluate("e => e.isConnected")
     assert page.player.count() == 1

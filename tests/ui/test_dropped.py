@@ -41,7 +41,9 @@ def test_a_refusal_is_told_for_a_while_on_its_page_alone(monkeypatch):
 
 def test_the_next_arrival_takes_a_refusal_away():
     at = page(machine="dgx1v")
-    drop(at, "it", " ")
+    drop(at, "it_*", "hello")
+    assert told(at)[0].startswith("it\\_\\* is no topology known here")
+    assert "the output of `nvidia-smi topo -m`" in told(at)[0]  # a quoted command is code
     drop(at, "plan", to_yaml(PLAN))
     assert told(at) == []
     assert state_of(at, SimulateState).plan == PLAN

@@ -15,7 +15,7 @@ from ops.plan import Plan
 from sim.base import watch
 from sim.base.compiled import PATIENT, patience
 from sim.errors import InputError
-from ui.workers import tasks
+from ui.workers import asking, tasks
 from ui.workers.fair_queue import FairQueue
 from ui.workers.one import OwnProcess
 from ui.workers.pool import HELD_UP, PROMPT, SHORT, PageJob, PoolLimits, Seat, WorkerDiedError, WorkerPool
@@ -281,3 +281,36 @@ def test_without_workers_the_same_is_done_here():
     job = alone.ask("a", Call(nap, (0, "here")))
     assert job.result().read() == ("here", os.getpid())
     assert alone.ask("b", Call(refuse, ())).result().status == InputError.status
+
+
+WARM = """
+from sim.base.compiled import compiled
+from sim.fabric import kernel, links
+from sim.schedule import replay
+from ui.plan.examples import EXAMPLES
+from ui.workers import tasks, warm
+kernels = [it for module in (kernel, links, replay) for it in vars(compiled(module)).values()]
+forms = lambda: [len(vars(it).get("overloads", ())) for it in kernels]
+warm.load()
+before = forms()
+tasks.run(EXAMPLES["nic_dies"].plan, "en")
+assert any(before)
+assert forms() == before, (before, forms())
+"""
+
+
+@pytest.mark.slow
+def test_a_nic_that_dies_asks_a_warm_worker_for_no_other_kernel():
+    subprocess.run([sys.executable, "-c", WARM], check=True, capture_output=True)
+
+
+def test_who_waits_is_told_of_the_compiler_and_not_of_estimates_that_are_no_reason(monkeypatch):
+    pool = SimpleNamespace(is_compiling=True)
+    monkeypatch.setattr(asking, "the_pool", lambda: pool)
+    job = PageJob("a", Call(nap, ()))
+    job.begun, job.estimate = time.monotonic(), watch.Estimate(64, 13e3, 0.01)
+    assert asking._in_words(job).startswith("Compiling the simulator, once")
+    pool.is_compiling = False
+    assert asking._in_words(job) == "Simulating … 0%"
+    job.estimate = watch.Estimate(2e6, 3e9, 20.0)
+    assert asking._in_words(job) == "Simulating … 0% (about 2,000,000 transfers, 3 GB of memory, 20.0 s)"

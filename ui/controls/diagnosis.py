@@ -15,7 +15,7 @@ from ui.controls import compare
 from ui.controls.parameter import fresh
 from ui.simulate.machines import format_of
 from ui.simulate.past import restore
-from ui.text import plain, retold, tell, tell_or
+from ui.text import plain, prose, retold, tell, tell_or
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -42,7 +42,7 @@ def show(plan: Plan, topology: Topology) -> None:
     try:
         diagnosis = ask(tasks.diagnosis, machine)
     except (InputError, StalledError) as error:
-        st.warning(plain(retold(error)), icon=":material/error:")
+        st.warning(prose(retold(error)), icon=":material/error:")
         return
     with left:
         _order(plan, diagnosis)

@@ -9,7 +9,7 @@ from sim.parameters import Parameter, pairs, written
 from sim.units import KiB, fmt_size, parse_bandwidth, parse_size, parse_time
 from ui.page_script import page_script
 from ui.state import change, state
-from ui.text import catalogue, plain, retold, spoken, tell
+from ui.text import catalogue, prose, retold, spoken, tell
 from ui.visit import VisitState
 
 BANDWIDTHS = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "KB/s"), (1.0, "B/s"))
@@ -33,7 +33,7 @@ def refuse(error: Exception) -> None:
     refused = (*state(VisitState).refused, retold(error))
     change(VisitState, refused=refused)
     with st.container():
-        st.error(plain(retold(error)), icon=":material/error:")
+        st.error(prose(retold(error)), icon=":material/error:")
         page_script("seen")(key=f"script_refused_{len(refused)}", data={"message": retold(error)})
 
 

@@ -95,7 +95,7 @@ def _is_sized(plan: Plan) -> bool:
 
 def _word(label: str, options: Sequence[str], now: str, change: Change, shown: Callable[[str], str] = str) -> None:
     """One word: what it is now, and what it may be instead."""
-    key = fresh(f"{label}_{now}")
+    key = fresh(f"{label}_{shown(now)}")  # a browser keeps the words of a choice whose key stays
 
     @callback
     def changed() -> None:

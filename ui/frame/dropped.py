@@ -23,7 +23,7 @@ from ui.simulate.machines import machine_of
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import become, callback, change, put, state, value
-from ui.text import plain, retold, tell
+from ui.text import prose, retold, tell
 from ui.train.state import TrainState
 from ui.visit import Refusal, VisitState
 from ui.workers import reading, tasks
@@ -51,7 +51,7 @@ def receive() -> None:
             _take(received)
     refusal = state(VisitState).refusal
     if refusal and refusal.page == st.query_params.get("page") and time.monotonic() < refusal.until:
-        place.error(plain(retold(refusal.error)), icon=":material/error:")
+        place.error(prose(retold(refusal.error)), icon=":material/error:")
 
 
 def _take(received: Any) -> None:

@@ -13,7 +13,7 @@ from ui.page_script import SCRIPTS, page_script
 from ui.pages import PAGES
 from ui.share import saving
 from ui.state import become, callback, put, state, value
-from ui.text import language_names, plain, retold, say, spoken, tell
+from ui.text import language_names, plain, prose, retold, say, spoken, tell
 from ui.visit import VisitState
 from ui.workers.turns import turn
 
@@ -52,7 +52,7 @@ def _draw() -> None:
         if fault is None:
             raise
         logging.getLogger(__name__).exception("page %s", name)
-        st.error(plain(retold(fault)), icon=":material/error:")
+        st.error(prose(retold(fault)), icon=":material/error:")
     if not st.context.is_embedded:
         saving.deliver()
         with st.sidebar:

@@ -14,7 +14,7 @@ from ui.lessons import LESSONS
 from ui.player.local_storage import remembered
 from ui.share import saving
 from ui.state import become, callback, change, state, value
-from ui.text import plain, retold, spoken, tell
+from ui.text import prose, retold, spoken, tell
 
 WORD = "progress"
 """The word of a link that carries it."""
@@ -44,7 +44,7 @@ def announce() -> None:
     problem = state(LearnState).problem
     change(LearnState, problem=None)
     if problem:
-        st.error(plain(problem), icon=":material/link_off:")
+        st.error(prose(problem), icon=":material/link_off:")
     elif problem == "":
         st.success(_summary(), icon=":material/history_edu:")
 

@@ -25,7 +25,7 @@ from ui.player.local_storage import remembered
 from ui.share import saving
 from ui.simulate import past
 from ui.state import become, callback, change, put, state, value
-from ui.text import plain, retold, spoken, tell, tell_or
+from ui.text import prose, retold, spoken, tell, tell_or
 from ui.workers.asking import ask
 
 WORDS = ("task", "collective", "ranks", "pieces", "root", "machine", "edits", "size", "steps")
@@ -42,7 +42,7 @@ def build() -> None:
         st.caption(tell("build.tagline"))
         _choose(state(BuildState).drawing, state(BuildState).solved)
     if problem := state(BuildState).problem:
-        st.error(plain(problem), icon=":material/link_off:")
+        st.error(prose(problem), icon=":material/link_off:")
     _board()
 
 
@@ -163,7 +163,7 @@ def _choose_own(drawing: HandDrawing) -> None:
             _check(chosen)
             change(BuildState, drawing=chosen)
         except InputError as error:
-            st.error(plain(retold(error)), icon=":material/error:")
+            st.error(prose(retold(error)), icon=":material/error:")
 
 
 @st.fragment
@@ -193,7 +193,7 @@ def _judged(drawing: HandDrawing) -> dict[str, Any] | None:
     try:
         board = ask(payload.board, drawing.sketch, drawing.machine, drawing.spare, task, spoken())
     except (InputError, StalledError) as error:
-        st.error(plain(retold(error)), icon=":material/error:")
+        st.error(prose(retold(error)), icon=":material/error:")
         return None
     if board["solved"] and task not in state(BuildState).solved:
         become(state(BuildState).solving(task))

@@ -9,7 +9,7 @@ from ui.plan.beginning import Beginning
 from ui.plan.gallery import GROUPS, Exhibit, exhibits
 from ui.simulate.past import restore
 from ui.state import callback
-from ui.text import plain, retold, spoken, tell
+from ui.text import plain, prose, retold, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -45,7 +45,7 @@ def _card(exhibit: Exhibit) -> None:
     try:
         st.image(ask(tasks.small_picture, exhibit.plan, exhibit.view), alt=title, width="stretch")
     except (InputError, StalledError) as error:
-        st.caption(plain(retold(error)))
+        st.caption(prose(retold(error)))
 
 
 @callback

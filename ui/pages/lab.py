@@ -26,7 +26,7 @@ from ui.pages import page
 from ui.simulate import past
 from ui.simulate.machines import able_on
 from ui.state import PageState, become, state
-from ui.text import plain, retold, tell
+from ui.text import plain, prose, retold, tell
 from ui.workers import tasks
 from ui.workers.asking import ask, ask_rows
 
@@ -108,7 +108,7 @@ def lab() -> None:
         answers = _answers(question)
         become(LabState(good=question))
     except InputError as error:
-        st.error(plain(retold(error)), icon=":material/error:")
+        st.error(prose(retold(error)), icon=":material/error:")
         try:
             answers = _answers(state(LabState).good)
         except InputError:  # a limit that stops every question: it has been told
@@ -230,7 +230,7 @@ def _show(k: int, cluster: Plan, rows: Sequence[Row], winners: WinnerMap) -> Non
 
     answer.lead(st.empty(), answer_map(winners), str(k))
     if not winners.winners:
-        reasons = [plain(reason) for reason in dict.fromkeys(winners.reasons.values())]
+        reasons = [prose(reason) for reason in dict.fromkeys(winners.reasons.values())]
         st.info("; ".join(reasons[:REASONS]))
     st.caption(tell("page.lab.click"))
     picked = st.vega_lite_chart(
@@ -333,7 +333,7 @@ def _links(k: int, cluster: Plan, winners: WinnerMap) -> None:
         try:
             links = ask(tasks.links_that_matter, plan)
         except (InputError, StalledError) as error:
-            st.error(plain(retold(error)), icon=":material/error:")
+            st.error(prose(retold(error)), icon=":material/error:")
             return
         from ui.charts import lab_charts
 

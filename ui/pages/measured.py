@@ -18,7 +18,7 @@ from ui.charts import kept
 from ui.pages import page
 from ui.simulate.state import SimulateState
 from ui.state import PageState, become, state
-from ui.text import plain, retold, tell
+from ui.text import plain, prose, retold, tell
 from ui.workers import tasks
 from ui.workers.asking import read
 
@@ -68,9 +68,9 @@ def measured() -> None:
         become(MeasuredState(good=(text, name, machine, int(ranks))))
     except (InputError, StalledError) as error:
         if not pasted.strip() and file is None:
-            st.info(plain(retold(error)))
+            st.info(prose(retold(error)))
         else:
-            st.error(plain(retold(error)), icon=":material/error:")
+            st.error(prose(retold(error)), icon=":material/error:")
         if good := state(MeasuredState).good:
             more = _show(*good)
     with top:

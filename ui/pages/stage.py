@@ -37,7 +37,7 @@ from ui.simulate.load import load_of
 from ui.simulate.machines import format_of, machine_of
 from ui.simulate.state import SimulateState
 from ui.state import become, callback, change, state, value
-from ui.text import plain, retold, spoken
+from ui.text import plain, prose, retold, spoken
 from ui.text import tell as _say
 from ui.visit import VisitState
 from ui.workers import reading
@@ -54,7 +54,7 @@ def stage() -> None:
     ahead.begin()
     problem = _arrive()
     if problem:
-        st.error(plain(problem), icon=":material/link_off:")
+        st.error(prose(problem), icon=":material/link_off:")
     if st.context.is_embedded:
         if not problem:  # which would be hidden by a picture that fills its frame, and of another plan
             _embedded(state(SimulateState).plan)
@@ -108,7 +108,7 @@ def _shown(plan: Plan, topology: Topology | None, runs: list[compare.Run]) -> tu
         runs = runs or (_carried_out(plan) if topology is not None else [])
         is_told = topology is not None and not runs  # what fields refused is mostly of the same cause, and beside them
         for reason in [] if is_told else state(VisitState).refused:
-            st.warning(_say("page.stays", reason=plain(reason)), icon=":material/error:")
+            st.warning(_say("page.stays", reason=prose(reason)), icon=":material/error:")
         if topology is None or not runs:
             plan = state(SimulateState).good or Plan()
             return plan, machine_of(plan), _carried_out(plan)
@@ -132,7 +132,7 @@ def _carried_out(plan: Plan) -> list[compare.Run]:
             runs.append((each, compare.picture_of(each), name))
         except (InputError, StalledError) as error:
             of_which = InputError("at.place", place=name, what=error) if k else error
-            st.error(plain(retold(of_which)), icon=":material/error:")
+            st.error(prose(retold(of_which)), icon=":material/error:")
             if not k:
                 return []
     return runs

@@ -20,7 +20,7 @@ from ui.talk.example import example
 from ui.talk.notation import in_lines, in_words, lines_of, stops_of
 from ui.talk.pages import PackedScene
 from ui.talk.state import TalkState
-from ui.text import plain, retold, spoken, tell
+from ui.text import plain, prose, retold, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -83,7 +83,7 @@ def _data(own: Talk, scenes: Sequence[PackedScene]) -> dict[str, Any]:
     try:
         return pages.together(own, scenes) if scenes else {}
     except InputError as error:
-        st.error(plain(retold(error)), icon=":material/error:")
+        st.error(prose(retold(error)), icon=":material/error:")
         return {}
 
 

@@ -27,7 +27,7 @@ from ui.pages import page
 from ui.share import saving
 from ui.simulate.machines import machine_of
 from ui.state import become, change, state
-from ui.text import plain, retold, spoken, tell
+from ui.text import plain, prose, retold, spoken, tell
 from ui.train import playhead
 from ui.train.state import FIRST, TrainState
 from ui.visit import VisitState
@@ -65,7 +65,7 @@ def train() -> None:
         settings = _choose_parameters(name)
         place = st.container()
     if problem:
-        st.error(plain(problem), icon=":material/link_off:")
+        st.error(prose(problem), icon=":material/link_off:")
     plan, step = _shown(WorkloadPlan(name, settings, machine) if topology is not None else None, place)
     _draw(plan.machine, step, plan)
     _downloads(step, plan)
@@ -97,7 +97,7 @@ def _brought() -> ProgramResult | None:
             program = decoded(file.getvalue(), file.name), file.name
             read(reading.program, *program)
         except InputError as error:
-            st.error(plain(retold(error)), icon=":material/error:")
+            st.error(prose(retold(error)), icon=":material/error:")
             return None
         change(TrainState, program=program)
         st.rerun()
@@ -119,7 +119,7 @@ def _shown(plan: WorkloadPlan | None, place: DeltaGenerator) -> tuple[WorkloadPl
         with place:
             refuse(error)
     for reason in state(VisitState).refused:
-        st.warning(tell("page.stays", reason=plain(reason)), icon=":material/error:")
+        st.warning(tell("page.stays", reason=prose(reason)), icon=":material/error:")
     if chosen is not None and plan is not None:
         become(state(TrainState).ran(plan, chosen))
         address.write(to_query(plan), plan)
@@ -134,7 +134,7 @@ def _first() -> TrainingStep:
     try:
         return ask(tasks.step, FIRST)
     except InputError as error:
-        st.error(plain(retold(error)), icon=":material/error:")
+        st.error(prose(retold(error)), icon=":material/error:")
         st.stop()
 
 

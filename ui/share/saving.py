@@ -14,7 +14,7 @@ import streamlit as st
 from sim.errors import InputError, StalledError
 from ui.page_script import page_script
 from ui.state import become, callback, change, state, value
-from ui.text import plain, retold, tell
+from ui.text import plain, prose, retold, tell
 from ui.visit import VisitState
 
 SCRIPT = "script_save"
@@ -95,7 +95,7 @@ def deliver() -> None:
             except (InputError, StalledError) as error:
                 become(state(SavingState).dropped(request))
                 if state(VisitState).stopped is None:
-                    st.toast(plain(retold(error)), icon=":material/error:", duration="infinite")
+                    st.toast(prose(retold(error)), icon=":material/error:", duration="infinite")
                 change(VisitState, stopped=None)
                 continue
             except Exception:

@@ -16,7 +16,7 @@ from sim.units import fmt_size
 from ui.page_script import page_script
 from ui.player import component
 from ui.state import become, callback, put, state, value
-from ui.text import plain, retold, spoken, tell
+from ui.text import plain, prose, retold, spoken, tell
 from ui.train.state import TrainState
 from ui.workers import tasks
 from ui.workers.asking import ask
@@ -104,7 +104,7 @@ def draw(step: TrainingStep, machine: Plan) -> None:
     try:
         picture = ask(tasks.run, alone(machine, call, step), spoken())
     except (InputError, StalledError) as error:
-        st.error(plain(retold(error)), icon=":material/error:")
+        st.error(prose(retold(error)), icon=":material/error:")
         return
     size, name = fmt_size(round(call.size)), plain(call.name)
     st.markdown(f"**{tell('train.play', name=name, algorithm=call.algorithm, size=size)}**")

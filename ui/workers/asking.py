@@ -148,8 +148,8 @@ def _in_words(job: PageJob) -> str:
     """How far a job is, and what it is going to take."""
     if not job.is_running:
         return tell("page.waits")
-    how_far = tell("page.runs", share=fmt_share(job.share))
-    if job.estimate is None:
+    how_far = tell("page.compiling" if the_pool().is_compiling else "page.runs", share=fmt_share(job.share))
+    if job.estimate is None or job.estimate.seconds < PATIENCE:  # then it is not the run that takes long
         return how_far
     count, size = f"{job.estimate.transfers:,.0f}", fmt_size(round(job.estimate.bytes, -6))
     return f"{how_far} {tell('page.estimate', count=count, size=size, seconds=f'{job.estimate.seconds:.1f}')}"

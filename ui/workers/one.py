@@ -15,6 +15,8 @@ from ui.workers.warm import are_made, make
 class OwnProcess:
     """The same without processes: every call is carried out where it is asked, for tests and small computers."""
 
+    is_compiling = False
+
     def __init__(self) -> None:
         self.limits = PoolLimits(1, memory_share(), float("inf"))
         self._kept: OrderedDict[Call, Result] = OrderedDict()

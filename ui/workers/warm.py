@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ops.plan import Plan
 from sim.base.compiled import compiled
-from sim.fabric import kernel
+from sim.fabric import kernel, links
 from sim.schedule import replay
 from ui.workers import tasks
 from ui.workers.process import environment
@@ -23,12 +23,24 @@ LATER = 15
 """How far the process that compiles stands behind all others for the processor."""
 
 
+RUNS = (
+    Plan(machine="switch:ranks=64"),
+    Plan(machine="switch:ranks=64", fault="slow_link:src=GPU0,dst=SW,share=0.5,start=1us,end=2us"),
+    Plan(
+        algorithm="allreduce.hierarchical_2d",
+        machine="nodes:nodes=2,gpus=2,nics=2",
+        fault="lost_nic:nic=H0.NIC1,start=1us,reroute=true",
+    ),
+)
+"""What takes every kernel that pages need, in each form: alike ranks, a link that changes, messages on another way."""
+
+
 def load() -> None:
     """Have the kernels at hand, from disk where they are there."""
-    compiled(kernel)
-    compiled(replay)
-    tasks.run(Plan(machine="switch:ranks=64"), "en")
-    tasks.run(Plan(machine="switch:ranks=64", fault="slow_link:src=GPU0,dst=SW,share=0.5,start=1us,end=2us"), "en")
+    for module in (kernel, links, replay):
+        compiled(module)
+    for plan in RUNS:
+        tasks.run(plan, "en")
 
 
 def are_made() -> bool:
