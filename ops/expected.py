@@ -116,7 +116,7 @@ def expected(
     Examples
     --------
     >>> expected("dgx_h100", "allreduce", "64MiB")[0]
-    <ExpectedRow allreduce 64 MiB on 8 ranks: 297.2 µs within 9%, busbw 395.2 GB/s, by GPU0 -> NVS0>
+    <ExpectedRow allreduce 64 MiB on 8 ranks: 333.1 µs within 9%, busbw 352.6 GB/s, by GPU0 -> NVS0>
     """
     plan, topology = placed_plan(Plan(ranks=ranks, calibration=calibration), machine)
     return tuple(rows_of(plan, topology, _listed(collectives), _sizes(sizes)))

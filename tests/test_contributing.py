@@ -31,6 +31,7 @@ manifest_scanner.scan_component_manifests()
 sys.path.insert(0, ".")
 import cli, docs, ops, sim, terminal, ui
 from ui.controls import folds
+from ui.player.component import player_file
 
 for room in (sim, ops, ui, terminal, docs) if "every module" in sys.argv else ():
     for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
@@ -71,6 +72,9 @@ def answers(module, commands, address):
         errors = [error.value for error in [*at.exception, *at.error]]
         elements = [*at.main, *at.sidebar]
         shown = [f'{getattr(element, "value", "")} {getattr(element, "proto", "")}' for element in elements]
+        code = player_file()
+        if not module and any(code.name in words for words in shown):  # what is JavaScript comes with the player
+            shown.append(code.text.decode())
     return printed, shown, errors
 
 
@@ -254,6 +258,8 @@ def test_the_terminal_the_dashboard_and_the_tests_have_it(project, answers):
     page = plain(" ".join(shown))
     if recipe.address:
         assert [words for words in (recipe.summary, *recipe.questions) if words not in page] == []
+        for view in re.findall(r"\bview=(\w+)", recipe.address):
+            assert rf"\"view\": \"{view}\"" in page  # the player begins in it
 
 
 @pytest.mark.slow

@@ -72,8 +72,7 @@ class Player {
       brush,
     });
     const [seek, pause] = [(t) => this.#seek(t), () => this.#pause()];
-    const first = () => this.#panes[0];
-    const apart = (isApart) => this.#take(this.#shown.chosen(isApart));
+    const [first, apart] = [() => this.#panes[0], (isApart) => this.#take(this.#shown.chosen(isApart))];
     const say = (spec) => this.#strip.preview(spec && this.#host.whatIf.answerTo(spec));
     const stretched = () => stretch(this.#panes, this.#clock, this.#window, this.#controls);
     const host = { seek, pause, draw, layout, brush, first, apart, stretch: stretched, say, told: new Told() };
@@ -231,6 +230,7 @@ class Player {
     if (!this.#ready || this.#changing) return;
     const [parent, controls, span] = [this.#parent, this.#controls.root, this.#clock.time];
     this.#strip.fit();
+    this.#standings.seat(this.#panes, this.#text);
     lay(this.#panes, { parent, controls, told: this.#host.told, view: this.#view, span, window: this.#window });
     this.#draw();
     this.#sight.settle();
@@ -241,7 +241,7 @@ class Player {
     const state = { view: this.#view, lit: this.#lit, playing: this.#playing };
     for (const pane of this.#panes) pane.draw(this.#clock.t, state);
     this.#controls.show(this.#clock, this.#panes[0].caption);
-    this.#standings.paint(this.#panes, this.#clock.t, this.#text);
+    this.#standings.paint(this.#panes, this.#clock.t);
     if (!this.#playing) this.#marker.keep();
     tellInstant(this.#parent, this.#clock);
   }

@@ -15,12 +15,16 @@ export class Standings {
     this.#together.addEventListener("click", together);
   }
 
-  paint(panes, t, text) {
+  // Have it stand above the pictures, whose room is what is left below it.
+  seat(panes, text) {
     this.#together.hidden = panes.length !== 2 || !sharesPicture(panes.map(({ timeline }) => timeline));
     this.#together.textContent = text["player.together"];
-    const several = panes.length > 1;
+    this.#line.style.display = panes.length > 1 ? "block" : "none";
+  }
+
+  paint(panes, t) {
     const words = [];
-    if (several) {
+    if (panes.length > 1) {
       const ended = panes.filter((pane) => pane.hasEnded(t));
       const best = Math.min(...ended.map(({ timeline }) => timeline.time));
       const arrived = ended.toSorted((a, b) => a.timeline.time - b.timeline.time);
@@ -29,7 +33,6 @@ export class Standings {
     }
     const line = words.join("   ");
     if (this.#line.textContent !== line) this.#line.textContent = line;
-    this.#line.style.display = several ? "block" : "none";
   }
 }
 

@@ -1,8 +1,8 @@
 """What an answer needs to know of a run: few numbers, so that runs of several processes can be compared."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -95,6 +95,13 @@ class Outcome:
     sending: Sending | None = None
     standstill: Standstill | None = None
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Outcome):
+            return NotImplemented
+        return all(_is_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 def outcome_of(plan: Plan) -> Outcome:
     """Run a plan, whatever stands beside it. Raises InputError where it cannot be run at all."""
@@ -184,6 +191,19 @@ def of_trace(trace: Trace, run: Run | None = None, plan: Plan | None = None) -> 
 def _links(topology: Topology, carried: Floats, bandwidth: Floats, use: Floats) -> Links:
     names = tuple(link_name(topology, i) for i in range(len(topology.links)))
     return Links(names, bandwidth, topology.latency, carried, use)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are equal, arrays and tuples of them too.
+
+    >>> _is_same((np.arange(2), "a"), (np.arange(2), "a")), _is_same(np.arange(2), np.ones(2)), _is_same(None, ())
+    (True, False, False)
+    """
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return bool(one == other)
 
 
 def both_ways(links: Sequence[str]) -> tuple[str, ...]:

@@ -75,19 +75,21 @@ def staged(host: Topology, level: str = "LOC") -> Router:
 
 
 def unloaded(host: Topology, level: str = "LOC") -> Router:
-    """GPU to GPU of another host by way of host memory at each end whose NIC is farther away than a level.
+    """Between a GPU and a NIC that is farther away than a level by way of the memory of the GPU's domain.
 
-    That is how messages go where NICs do not reach into GPUs' memory.
+    That is how messages go where NICs do not reach into GPUs' memory (ncclTopoComputePaths, `src/graph/paths.cc`):
+    those of GPUs to GPUs of another host by the NICs of their way, and those to and from a NIC that is asked for.
     """
     direct, near, within = host.routes, _memory_of(host), LEVELS.index(level)
-    is_gpu, crosses, (tails, heads) = host.kinds == "GPU", link_kinds(host.links) == NET, host.ends
+    is_gpu, is_nic, place_of = host.kinds == "GPU", host.kinds == "NIC", host.places[0]
+    crosses, (tails, heads) = link_kinds(host.links) == NET, host.ends
 
-    def end(gpu: Ints, nic: Ints, *, out: bool) -> Routes:
-        far = levels(host, gpu, nic) > within
-        a, b = gpu[far], nic[far]
-        via = chain(direct(a, near[a]), direct(near[a], b)) if out else chain(direct(b, near[a]), direct(near[a], a))
-        a, b = (gpu[~far], nic[~far]) if out else (nic[~far], gpu[~far])
-        return merge(far, via, direct(a, b))
+    def end(src: Ints, dst: Ints) -> Routes:
+        pair = (place_of[src] == place_of[dst]) & ((is_gpu[src] & is_nic[dst]) | (is_nic[src] & is_gpu[dst]))
+        pair[pair] = levels(host, src[pair], dst[pair]) > within
+        a, b = src[pair], dst[pair]
+        memory = near[np.where(is_gpu[a], a, b)]
+        return merge(pair, chain(direct(a, memory), direct(memory, b)), direct(src[~pair], dst[~pair]))
 
     def route(src: Ints, dst: Ints) -> Routes:
         whole = direct(src, dst)
@@ -95,7 +97,7 @@ def unloaded(host: Topology, level: str = "LOC") -> Router:
         counts = on_net[whole.offsets[1:]] - on_net[whole.offsets[:-1]]
         between = is_gpu[src] & is_gpu[dst] & (counts > 0)
         if not between.any():
-            return whole
+            return end(src, dst)
         a, b = src[between], dst[between]
         offsets, links = direct(a, b)
         at = np.flatnonzero(crosses[links])
@@ -105,8 +107,8 @@ def unloaded(host: Topology, level: str = "LOC") -> Router:
         middle = Routes(
             np.concatenate([[0], np.cumsum(last - first + 1)]).astype(np.int32), links[ranges(first, last - first + 1)]
         )
-        ways = chain(end(a, tails[links[first]], out=True), middle, end(b, heads[links[last]], out=False))
-        return merge(between, ways, direct(src[~between], dst[~between]))
+        ways = chain(end(a, tails[links[first]]), middle, end(heads[links[last]], b))
+        return merge(between, ways, end(src[~between], dst[~between]))
 
     return route
 

@@ -59,11 +59,12 @@ def python_sets(page, name, value):
 
 
 def test_the_player_and_python_move_each_other(cell):
-    widget = show(Plan(machine="switch:ranks=4", size="1MiB"), time=10e-6, height=400)
+    widget = show(Plan(machine="switch:ranks=4", size="1MiB"), time=10e-6)
     page = cell(widget, PLAYER)
     player = page.locator(PLAYER)
     assert float(player.get_attribute("data-time-s")) == pytest.approx(10e-6, rel=1e-6)
-    assert 220 < player.locator("canvas").first.bounding_box()["height"] <= 400  # though far down on a long page
+    picture, whole = (player.locator(name).first.bounding_box()["height"] for name in (".rs-stage", ".rs-stand"))
+    assert 220 < picture < whole <= widget.height  # though far down on a long page
     python_sets(page, "time", widget.end / 2)
     page.wait_for_function(f"document.querySelector('{PLAYER}').dataset.timeS >= {widget.end * 0.499}")
     python_sets(page, "view", "matrix")

@@ -123,7 +123,7 @@ def test_the_parts_of_a_time_light_their_messages(play):
     before = [canvas.evaluate(look) for canvas in canvases]
     rows.nth(2).click()
     assert rows.nth(2).get_attribute("aria-pressed") == "true"
-    assert "shared links" in page.player.locator(".rs-part-note").inner_text()
+    assert "shared links" in page.player.locator(".rs-part-note[aria-live]").inner_text()
     assert all(canvas.evaluate(look) != old for canvas, old in zip(canvases, before, strict=True))
     page.player.focus()
     page.page.keyboard.press("Escape")

@@ -42,12 +42,18 @@ def test_a_broken_link_says_so_until_another_plan_is_chosen_and_a_what_if_can_be
 
 
 def test_what_a_hand_is_refused_is_told_once_where_something_is_wrong_already():
-    at = page(machine="switch:ranks=16", fault="slow_link:src=SW,dst=GPU3,share=0.5,start=1ms", against="fault=")
-    change_state(at, SimulateState, forked="cut_cable:src=SW,dst=GPU3")
+    at = page(machine="switch:ranks=16", edits="cut_cable:src=SW,dst=GPU3", against="edits=")
+    change_state(at, SimulateState, forked="slow_link:src=SW,dst=GPU3,share=0.5,start=1ms")
     at.run()
     told = [box.value for box in (*at.main.error, *at.main.warning)]
     assert len(told) == 1
-    assert "edited has no link SW" in told[0]  # which is slow, and was taken out
+    assert "edited has no link SW" in told[0]  # which was taken out, and is now to be slow
+    at = page(schedule="example-allreduce-ring-8 (MSCCL XML)", machine="switch:ranks=4")
+    before = errors(at)
+    at.text_input(key="switch_bandwidth").input("-5GBps").run()
+    assert "bandwidth" in at.sidebar.error[0].value
+    assert [box.value for box in (*at.main.error, *at.main.warning)] == before
+    assert len(before) == 1
 
 
 @pytest.mark.parametrize(

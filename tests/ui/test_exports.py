@@ -114,7 +114,7 @@ def test_a_page_holds_the_run_and_asks_nobody_for_anything():
 def test_a_page_of_64_ranks_is_small_though_it_answers_what_if():
     trace = simulate(build("switch:ranks=64"), ALGORITHMS["allreduce.ring"].schedule(64), MiB, history=True)
     assert {"waiters", "waiter", "channel"} <= unpack(pack(trace))[1].keys()
-    assert len(render(trace, "html", SMALL)) < 260_000
+    assert len(render(trace, "html", SMALL)) < 300_000  # at most 60 kB more than the 240 kB of a page without what-ifs
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(payload, "rerun_columns", lambda trace: {})
         without = len(pack(trace)["tl"])

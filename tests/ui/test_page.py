@@ -17,11 +17,13 @@ from sim.faults.kinds import FAULTS
 from sim.machines import build
 from sim.units import MiB, fmt_time
 from tests.tables import each_row
-from tests.ui.visited import state_of
-from ui.export.exports import EXPORTS, Shot
+from tests.ui.visited import click_in, state_of
+from ui.export.exports import EXPORTS
 from ui.plan.examples import EXAMPLES
-from ui.plan.picture import export, file_name, run
+from ui.plan.picture import run
 from ui.player.answer import read
+from ui.share import menu as share
+from ui.share.saving import SavingState
 from ui.simulate.state import SimulateState
 from ui.text import catalogue, say
 from ui.workers import tasks
@@ -239,14 +241,15 @@ def test_a_damaged_link_is_refused(words):
 
 
 @pytest.mark.slow
-@each_row("kind", EXPORTS)
+@each_row("kind", [*EXPORTS, share.EMBED, share.CELL])
 def test_every_kind_of_file_can_be_asked_for(kind):
     at = page(machine="switch:ranks=4", size="1MiB")
-    at.selectbox(key="kind").select(kind).run()
+    options = {"begin": 0, "end": 100, "seconds": 1, "width": 640, "theme": "light"}
+    click_in(at, "share", "file", {"kind": kind, **options, "when": 1})
     assert not at.exception
-    data = export(Plan(machine="switch:ranks=4", size="1MiB"), kind, Shot(seconds=0.5, fps=4, width=320))
-    assert len(data) > (500 if kind != "yaml" else 50)
-    assert file_name(Plan()) == "allreduce-ring-dgx-a100"
+    (made,) = state_of(at, SavingState).made
+    assert made.name == f"allreduce-ring-switch-ranks-4.{'embed.html' if kind == share.EMBED else kind}"
+    assert len(made.data) > (500 if kind != "yaml" else 50)
 
 
 def test_a_library_s_number_in_a_link_runs_what_the_library_does():

@@ -12,7 +12,7 @@ from streamlit.testing.v1.element_tree import Radio
 from ops.plan import Plan
 from sim.errors import InputError
 from tests.ui.test_page import page
-from tests.ui.visited import change_state, state_of
+from tests.ui.visited import change_state, click_in, state_of
 from ui.simulate.state import SimulateState
 from ui.talk import StageLine, Talk, TalkScene, notation
 from ui.talk.state import TalkState
@@ -59,7 +59,7 @@ def test_scenes_are_edited_and_what_cannot_be_is_told():
 @pytest.mark.parametrize("word, start", [("²", 0.0), ("-1", 0.0), ("＋5e-6", 5e-6), ("٥", 5.0)])
 def test_an_instant_that_is_none_of_a_link_is_not_taken_into_a_talk(word, start):
     at = page(machine="switch:ranks=4", t=word)
-    at.button(key="talk_add").click().run()
+    click_in(at, "share", "add", 1)
     (entry,) = state_of(at, TalkState).own.scenes
     assert entry.place.get("t", "0") == (word if start else "0")
     at = page(page="talk")

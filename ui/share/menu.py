@@ -146,7 +146,7 @@ def _menu(plan: Plan, place: Place, *, is_here: bool) -> None:
         },
         on_file_change=chosen,
         on_add_change=added,
-        on_open_change=talks.open_page,
+        on_open_change=callback(talks.open_page),
     )
 
 

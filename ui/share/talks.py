@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ops.plan import Plan
 from ui.navigation import visit
-from ui.state import become, callback, state
+from ui.state import become, state
 from ui.talk import MOST_SCENES, Talk, TalkScene
 from ui.talk.state import TalkState
 from ui.text import spoken
@@ -32,7 +32,6 @@ def add(plan: Plan, place: Mapping[str, str]) -> None:
         become(state(TalkState).added(TalkScene(plan, place=dict(place))))
 
 
-@callback
 def open_page() -> None:
     """Go to the page of the talk."""
     visit({"page": "talk"})
