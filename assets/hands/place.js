@@ -16,10 +16,11 @@ export class Place {
     }).observe(card);
   }
 
-  // Stand at a point of the picture in pixels; without one in its upper right corner.
+  // Stand at a point of the picture in pixels; without one in its upper right corner. Under a pressed pointer it stays where
+  // it is: a slider that moved away would slide.
   at(point) {
     const key = point ? `${Math.round(point.x)},${Math.round(point.y)},${point.width},${point.height}` : "";
-    if (this.#key === key) return;
+    if (this.#key === key || this.#card.matches(":active")) return;
     [this.#key, this.#point] = [key, point];
     const { style, dataset } = this.#root;
     const [wide, high] = [this.#root.offsetWidth, this.#card.offsetHeight];

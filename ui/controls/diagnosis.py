@@ -33,12 +33,10 @@ def machine_words(plan: Plan) -> Plan:
     return replace(Plan(), **words)
 
 
-def show(plan: Plan, topology: Topology) -> None:
+def show(plan: Plan) -> None:
     """Draw it for the machine of a plan."""
     machine = machine_words(plan)
     left, right = st.columns([1, 1], gap="medium")
-    with left:
-        _read(plan, topology)
     try:
         diagnosis = ask(tasks.diagnosis, machine)
     except (InputError, StalledError) as error:
@@ -51,8 +49,8 @@ def show(plan: Plan, topology: Topology) -> None:
         _slow(diagnosis)
 
 
-def _read(plan: Plan, topology: Topology) -> None:
-    """As what it was read, what is in it, and what was assumed."""
+def read(plan: Plan, topology: Topology) -> None:
+    """Draw as what the machine of a plan was read, what is in it, and what was assumed."""
     reader = format_of(plan)
     kinds = Counter(device.kind for device in topology.devices)
     words = {
@@ -61,7 +59,7 @@ def _read(plan: Plan, topology: Topology) -> None:
         "nics": kinds["NIC"],
         "domains": len({(device.host, device.numa) for device in topology.devices if device.numa >= 0}),
     }
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="read"):
         st.markdown(tell("diagnosis.read", **words), width="content")
         if not topology.assumed:
             st.caption(tell("diagnosis.nothing"), width="content")

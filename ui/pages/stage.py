@@ -78,11 +78,13 @@ def stage() -> None:
             intro.draw(runs[0][1])
     if address.length_of(plan) > LONGEST:
         _offer_file(plan)
+    if plan.capture:
+        diagnosis.read(plan, topology)
     above = st.container(key="diagnosis") if plan.capture else None
     _stage(plan, runs)
     if above is not None:
         with above:  # after the picture, which need not wait for it
-            diagnosis.show(plan, topology)
+            diagnosis.show(plan)
     _figures(runs[0][1])
     compare.show(runs)
     _below(plan, topology)

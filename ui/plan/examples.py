@@ -41,6 +41,7 @@ EXAMPLES = {
     "which_algorithm": Example(
         Plan(size="4MiB", against="|".join(f"algorithm=allreduce.{name}" for name in RACE)), view="shape", asks=True
     ),
+    "ring_or_tree": Example(Plan(against="algorithm=allreduce.double_binary_tree"), view="shape", asks=True),
     "slower_than_bound": Example(
         Plan(algorithm="allreduce.multi_ring", machine="dual_socket_pcie"), view="machine", asks=True
     ),
