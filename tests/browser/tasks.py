@@ -282,7 +282,7 @@ def remove_a_link(hand: Hand) -> Locator:
 
 @task(start=MACHINE)
 def move_a_device(hand: Hand) -> Locator:
-    hand.carry("GPU1", "PCI1")
+    hand.carry("GPU1 ·", "PCI1 ·")
     return hand.headline(r"^(?!Ring takes)")
 
 
