@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import streamlit as st
 
+from ops.plan.link import PLACE
 from ui import address
 from ui.pages import PAGES
 from ui.simulate.state import SimulateState
 from ui.state import become, change, state
-from ui.visit import VisitState
+from ui.visit import Turned, VisitState
 
 
 def first() -> str:
@@ -43,6 +44,23 @@ def forget(name: str) -> None:
     become(replace(state(VisitState).renewed(), address=None))
 
 
+def hold() -> None:
+    """Stay where a person has turned to, also in a run that was asked for before the browser knew of it."""
+    turned = state(VisitState).turned
+    if address.is_revisited():
+        change(VisitState, turned=None)
+    elif turned and turned.before == _named():
+        st.query_params.from_dict(turned.after)
+
+
+def _named() -> dict[str, str]:
+    """What the address says, but for the place in a run, which the player writes."""
+    return {name: word for name, word in address.words().items() if name not in PLACE}
+
+
 def _turn_to(words: Mapping[str, str]) -> None:
+    before = _named()
     language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
-    st.query_params.from_dict({**words, **language})
+    after = {**words, **language}
+    st.query_params.from_dict(after)
+    change(VisitState, turned=Turned(before, after) if before != after else None)

@@ -18,13 +18,21 @@ class Refusal(NamedTuple):
     until: float
 
 
+class Turned(NamedTuple):
+    """The words of the address before somebody turned to another page, and after it."""
+
+    before: dict[str, str]
+    after: dict[str, str]
+
+
 @dataclass(frozen=True)
 class VisitState:
     """The state of a visit that belongs to no page.
 
     `page` was drawn last, after another one if `has_come`; `turn` and `shift` number widgets, so that new ones take
     their places; `address` is what the address stands for, and `long_plans` are those too long for it, by name.
-    `stopped` is the call that the visitor stopped, `waits` counts bars; `received` is what was dropped and not opened.
+    `stopped` is the call that the visitor stopped, `waits` counts bars; `received` is what was dropped and not opened;
+    `turned` is the last turn to another page.
     """
 
     page: str = ""
@@ -39,6 +47,7 @@ class VisitState:
     waits: int = 0
     received: Any = None
     refusal: Refusal | None = None
+    turned: Turned | None = None
 
     def drawing(self, page: str) -> "VisitState":
         """Draw a page."""

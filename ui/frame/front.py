@@ -8,7 +8,7 @@ import streamlit as st
 from sim.registry import addition_fault
 from ui import address
 from ui.frame import dropped
-from ui.navigation import first, forget, leave
+from ui.navigation import first, forget, hold, leave
 from ui.page_script import SCRIPTS, page_script
 from ui.pages import PAGES
 from ui.share import saving
@@ -33,6 +33,7 @@ def main() -> None:
 
 
 def _draw() -> None:
+    hold()
     page = st.query_params.get("page", first())
     name = page if page in PAGES else first()
     if address.is_revisited():
