@@ -201,10 +201,9 @@ class _Algorithms(Registry[Algorithm]):
         super().__init__("ops.algorithms", "algorithm", function=lambda entry: entry.steps, leading=("n",))
         self._aside: dict[str, Algorithm] | None = None
 
-    def _all(self) -> dict[str, Algorithm]:
-        if not self._loaded:
-            len(COLLECTIVES)  # a collective's file may hold its first algorithm
-        return super()._all()
+    def _fill(self) -> None:
+        len(COLLECTIVES)  # a collective's file may hold its first algorithm
+        super()._fill()
 
     def _complete(self) -> None:
         """Where blocks may differ in size, the claim for equal ones is that of the collective with equal blocks."""

@@ -9,6 +9,7 @@ import inspect
 import pkgutil
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -87,20 +88,26 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         self._function, self._leading, self._lenient = function, leading, lenient
         self._aliases: dict[str, dict[str, str]] = {}
         self._entries: dict[str, Entry] = {}
-        self._loaded = False
+        self._is_whole, self._loader, self._lock = False, 0, threading.RLock()
 
     def _all(self) -> dict[str, Entry]:
-        if not self._loaded:
-            self._loaded = True  # what a module looks up while it is imported is what is there so far
-            try:
-                folder = importlib.import_module(self._package).__path__
-                for module in sorted(m.name for m in pkgutil.iter_modules(folder)):
-                    self._load(f"{self._package}.{module}")
-                self._complete()
-            except BaseException:
-                self._loaded = False
-                raise
+        """All entries; to modules that look them up while they are imported, those that are there so far."""
+        if not self._is_whole and self._loader != threading.get_ident():
+            with self._lock:
+                if not self._is_whole:
+                    self._fill()
         return self._entries
+
+    def _fill(self) -> None:
+        self._loader = threading.get_ident()
+        try:
+            folder = importlib.import_module(self._package).__path__
+            for module in sorted(m.name for m in pkgutil.iter_modules(folder)):
+                self._load(f"{self._package}.{module}")
+            self._complete()
+            self._is_whole = True
+        finally:
+            self._loader = 0
 
     def _load(self, module: str) -> None:
         """Import a module; one that cannot be imported leaves nothing behind and is looked at again next time."""

@@ -2,6 +2,8 @@
 
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
 
 import pytest
 
@@ -297,3 +299,27 @@ def test_words_of_a_signature_are_the_only_ones_taken():
         build("geforce_4090:p2p=far")
     assert MACHINES.parameters("geforce_4090")["p2p"].words == ("all", "near", "no")
     assert COLLECTIVES["allreduce"].name == "allreduce"
+
+
+class Slow(Registry[str]):
+    """A list whose first module takes until somebody `goes` on."""
+
+    def __init__(self):
+        super().__init__("sim.machines", "thing")
+        self.begun, self.goes = Event(), Event()
+
+    def _load(self, module):
+        self._entries[module] = module
+        self.begun.set()
+        assert self.goes.wait(60)
+
+
+def test_whoever_asks_while_another_thread_fills_a_list_gets_all_of_it():
+    slow = Slow()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(len, slow)
+        assert slow.begun.wait(60)
+        second = pool.submit(len, slow)
+        assert not wait([second], timeout=0.2).done
+        slow.goes.set()
+        assert first.result(60) == second.result(60) > 10
