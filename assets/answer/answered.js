@@ -130,7 +130,7 @@ export function read(message, text) {
   return text[id].replace(new RegExp(PLACE, "g"), (_, name) => read(values[name], text));
 }
 
-// Pieces of which no two beside each other show nothing.
+// Join neighbouring pieces of text that show no evidence.
 function joined(pieces) {
   const whole = [];
   for (const [words, shows] of pieces)

@@ -1,4 +1,4 @@
-// What a card says first: what something is called, of which kind it is, and how it is now.
+// The first lines of a card: name, kind and state of a link or device.
 
 import { explain, linkName } from "../pane/explain.js";
 import { fill, rateText } from "../trace/words.js";

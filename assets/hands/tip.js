@@ -73,7 +73,7 @@ export class Tip {
   }
 }
 
-// The middle of a line, or of a device, in pixels of a picture that has a camera; null where there is none.
+// Return the middle of a line or device in pixels, or null if the picture has no camera or does not draw it.
 function standsAt({ scene, camera }, { kind, index }) {
   if (!scene) return null;
   const { devices, lines } = scene;

@@ -27,8 +27,7 @@ const high = ({ size, above = 0 }) => size * HEIGHT + above;
 // Whether there is room for sentences, too.
 export const hasRoom = ({ width, height }) => width >= ROOM.width && height >= ROOM.height;
 
-// `middle` has `x`, `y`, `width` and `height` of what is free; `told` has `now` and `of`, and `exact` and `plain` where
-// they are told here.
+// Paint the time and the sentences into a free rectangle. Without `exact` and `plain` it is the time alone.
 export function paintTelling(g, { x, y, width, height }, { now, of, exact, plain }, colours) {
   const large = Math.max(LARGE.least, Math.min(LARGE.most, height * LARGE.share));
   const lines = [{ words: now, weight: 600, size: large, fill: colours.ink }];

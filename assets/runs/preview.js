@@ -7,7 +7,7 @@ export class Preview {
   #host;
   #pane;
 
-  // `host.stretch()` is told whenever a run ends at another time, `host.say(spec)` of what.
+  // Calls `host.stretch()` when the end of a run changes, and `host.say(spec)` with the change.
   constructor(pane, host) {
     [this.#pane, this.#host] = [pane, host];
     this.ghost = null; // of what the run shows itself, while it shows what would be

@@ -50,7 +50,7 @@ export class Foldable {
     return this.#now.tells(room);
   }
 
-  // Open or close at a point; whether anything is to be laid out anew.
+  // Open or close the mark at a point. Returns whether the layout changes.
   press(x, y) {
     if (this.#now.press(x, y)) return true;
     const isOpen = this.#now === this.#whole;

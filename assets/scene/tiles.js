@@ -13,7 +13,7 @@ const WORDS = 44; // pixels for a share in figures
 const BAR = { most: 14, least: 2 }; // pixels across a rank's
 const SHARE = 0.45; // of the room for the ranks' bars, of its height or, where it is broad, of its width
 const BROAD = 2.5; // times as wide as high
-const seen = new WeakSet(); // runs of which there was a picture
+const seen = new WeakSet(); // runs that have been drawn before
 const WAYS = ["↑", "↓"];
 
 export class Tiles {
