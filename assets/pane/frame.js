@@ -63,7 +63,7 @@ export function elementsOf(parent) {
   const note = make("p", "rs-note", root);
   const main = make("div", "rs-main", make("div", "rs-stand", root));
   const left = make("div", "rs-left", main);
-  const canvas = make("canvas", "rs-stage", left, { role: "img" });
+  const canvas = make("canvas", "rs-stage", left, { role: "img", "aria-label": "Ringside" });
   const head = make("div", "rs-head", left);
   const caption = make("p", "rs-caption", head);
   const field = make("p", "rs-field", head);
@@ -74,9 +74,9 @@ export function elementsOf(parent) {
   const reasons = make("div", "rs-reasons", column);
   const side = make("div", "rs-side", column);
   const slotsTitle = make("h4", "", side);
-  const slotsCanvas = make("canvas", "rs-slots", side, { role: "img" });
+  const slotsCanvas = make("canvas", "rs-slots", side, { role: "img", "aria-label": "Ringside" });
   const sentTitle = make("h4", "", side);
-  const sentCanvas = make("canvas", "rs-sent", side, { role: "img" });
+  const sentCanvas = make("canvas", "rs-sent", side, { role: "img", "aria-label": "Ringside" });
   return {
     root,
     title,
