@@ -383,5 +383,5 @@ def leads(topology: Topology, routes: Routes, *, software: bool | NDArray[np.boo
     """
     overhead = np.where(software & (np.diff(routes.offsets) > 0), topology.overhead, 0.0)
     lead = np.empty(len(overhead))
-    twin(links, len(routes.links)).leads(overhead, topology.latency, *routes, lead)
+    twin(links, 12 * len(routes.links)).leads(overhead, topology.latency, *routes, lead)
     return lead
