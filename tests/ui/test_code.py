@@ -19,6 +19,7 @@ from ui.server import ahead
 from ui.server.ahead import STREAMLIT, Ahead
 from ui.server.application import around, ask_ahead
 from ui.server.first import shell
+from ui.server.one_page import OnePage
 from ui.workers import one
 from ui.workers.one import OwnProcess
 
@@ -83,6 +84,26 @@ def test_a_page_has_its_look_before_its_script_has_run(get):
     assert (status, headers["content-length"], headers["x-kept"]) == (200, str(len(content)), "yes")
     assert "etag" not in headers  # of the file as Streamlit has it
     assert get("/words")[2] == b"</body>"
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "front"),
+    [
+        ("/", b"", ""),
+        ("/train", b"", "./"),
+        ("/train", b"lang=zh", "./?lang=zh"),
+        ("/behind/a/proxy/", b"", ""),
+        ("/media/a.html", b"", ""),
+    ],
+)
+def test_a_word_after_the_address_leads_to_the_page_with_its_query(path, query, front):
+    async def app(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+        await send({"type": "http.response.body", "body": PAGE.encode()})
+
+    start, body = messages_of(OnePage(app), {"type": "http", "path": path, "query_string": query, "headers": []})
+    assert (start["status"], dict(start["headers"]).get(b"location", b"").decode()) == (307 if front else 200, front)
+    assert (body["body"] == b"") == bool(front)
 
 
 def test_a_page_that_comes_in_parts_is_completed_where_they_meet():

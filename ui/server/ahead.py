@@ -17,6 +17,7 @@ from ui.plan.beginning import is_first_visit
 from ui.player.component import player_file
 from ui.server import first
 from ui.server.guard import Application, Receive, Scope, Send
+from ui.server.one_page import is_page
 
 STREAMLIT = Path(streamlit.__file__).parent / "static"
 FIRST = ("BidiComponent", "Button", "ButtonGroup", "Selectbox", "Metric")
@@ -56,7 +57,7 @@ class Ahead:
         text = bytearray()
 
         async def sent(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start" and _is_page(message):
+            if message["type"] == "http.response.start" and is_page(message):
                 begun.append(message)
             elif begun:
                 text.extend(message.get("body", b""))
@@ -66,11 +67,6 @@ class Ahead:
                 await send(message)
 
         await self._app(scope, receive, sent)
-
-
-def _is_page(start: MutableMapping[str, Any]) -> bool:
-    headers = start.get("headers", [])
-    return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
 
 
 async def _send_page(start: MutableMapping[str, Any], text: bytes, query: bytes, send: Send) -> None:

@@ -22,6 +22,7 @@ from ui.server.door import watch
 from ui.server.future import future
 from ui.server.guard import Application, Guard, Receive, Scope, Send
 from ui.server.health import health
+from ui.server.one_page import OnePage
 from ui.server.sockets import send_at_once
 from ui.simulate.ahead import WHERE
 from ui.text import languages
@@ -103,5 +104,5 @@ def around() -> dict[str, Any]:
             Route("/{above:path}" + WHERE, future, methods=["POST"]),
             Route("/{above:path}" + first.WHERE, first.first_picture),
         ],
-        "middleware": [Middleware(OneSentence), Middleware(Guard), Middleware(Ahead)],
+        "middleware": [Middleware(OneSentence), Middleware(Guard), Middleware(OnePage), Middleware(Ahead)],
     }
