@@ -7,24 +7,14 @@ import numpy as np
 from ops.plan import Plan
 from ops.run import Run
 from sim.errors import InputError
-from sim.schedule.numeric import DTYPES, OPS, compare, cut, random_inputs
+from sim.schedule.numeric import compare, cut, random_inputs
 from sim.topology import Floats
 
 MOST_NUMBERS = 1 << 22
 """In all buffers together. Blocks are cut down to their first elements beyond it: all elements fare alike."""
 
 
-def kind_of(plan: Plan) -> tuple[str, str] | None:
-    """The dtype and op of the numbers that move along; None where none do. Raises InputError for unknown names."""
-    if not plan.dtype and not plan.op:
-        return None
-    for flag, name, names in (("--dtype", plan.dtype, DTYPES), ("--op", plan.op, OPS)):
-        if name and name not in names:
-            raise InputError("option.unknown", option=flag, value=name, choices=names)
-    return plan.dtype or DTYPES[0], plan.op or "sum"
-
-
-def check(plan: Plan, outcome: Run, dtype: str, op: str) -> dict[str, Any]:
+def check(plan: Plan, outcome: Run, op: str, dtype: str) -> dict[str, Any]:
     """Run the schedule on random numbers and compare. Raises InputError for bytes that are no whole elements."""
     schedule, size, blocks = outcome.trace.schedule, int(outcome.size), outcome.blocks
     typed = plan.block_bytes or blocks or []
