@@ -32,7 +32,7 @@ def numpy_s(collective, given, function):
     if collective == "reduce_scatter":
         return {r: function(given, axis=0)[r : r + 1] for r in range(n)}
     if collective == "broadcast":
-        return {r: given[0] for r in range(n)}
+        return dict.fromkeys(range(n), given[0])
     if collective == "allgather":
         return {r: given.reshape(-1) for r in range(n)}
     return {r: given[:, r] for r in range(n)}
@@ -141,6 +141,12 @@ def test_the_terminal_prints_them_step_by_step(capsys):
     values = json.loads(capsys.readouterr().out)["values"]
     assert values["end"] == values["states"][-1] == [[7, 4], [7, 4]]
     assert values["moves"][0] == {
-        **{"step": 1, "src": 0, "dst": 1, "from_slot": 1, "to_slot": 1},
-        **{"arrives": 1, "adds": True, "becomes": 4},
+        "step": 1,
+        "src": 0,
+        "dst": 1,
+        "from_slot": 1,
+        "to_slot": 1,
+        "arrives": 1,
+        "adds": True,
+        "becomes": 4,
     }
