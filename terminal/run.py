@@ -19,9 +19,8 @@ from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import above, facts
 from terminal.shared.files import TO_WRITE
-from terminal.shared.numbers import check, in_words
+from terminal.shared.numbers import as_data, as_table, check, in_words
 from terminal.shared.options import RUN, VALUES, asks, carried_out
-from terminal.shared.values import as_data, as_table
 
 PROMPT = {"build_s": 0.0, "verify_s": 0.0}
 """Real seconds where nothing had to be built or proved."""

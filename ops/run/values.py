@@ -3,6 +3,7 @@
 Every block is one element. A place is a rank, or a switch that adds and copies; a mean is a sum until the last step.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,7 +110,7 @@ def values_of(
     >>> values.states[0].tolist(), values.final.tolist(), values.sum_of(0)
     ([[5, 1], [2, 3]], [[7, 4], [7, 4]], '3+1=4')
     """
-    op, dtype = kinds_of(op, dtype, "float64" if op == "mean" else "int64")
+    op, dtype = kinds_of(op, dtype)
     promise = schedule.promise
     if promise is None:
         raise InputError("values.no_promise", schedule=schedule.name)
@@ -159,12 +160,15 @@ def _in_turn(
     return before, left, adds
 
 
-def kinds_of(op: str, dtype: str, usual: str = "int64") -> tuple[str, str]:
-    """Reduction and element type, with `usual` where none is named. Raises InputError for unknown names."""
+def kinds_of(op: str, dtype: str, usual: str = "") -> tuple[str, str]:
+    """Reduction and element type; where none is named `usual`, or what such numbers are written in.
+
+    Raises InputError for unknown names.
+    """
     for word, name, names in (("--dtype", dtype, DTYPES), ("--op", op, OPS)):
         if name and name not in names:
             raise InputError("option.unknown", option=word, value=name, choices=names)
-    return op or "sum", dtype or usual
+    return op or "sum", dtype or usual or ("float64" if op == "mean" else "int64")
 
 
 def number(value: Any) -> str:
@@ -208,11 +212,11 @@ def _no_number(word: str, place: int, dtype: np.dtype[Any]) -> InputError:
 
 def _inputs(promise: Promise, typed: str, op: str, dtype: str) -> Numbers:
     """Numbers of all places before the first step, one for every block that a rank is given."""
-    given = promise.given != NOTHING
-    rank, _ = np.nonzero(given)
+    is_filled = promise.given != NOTHING
+    rank, _ = np.nonzero(is_filled)
     count = len(rank)
     if typed in ("", SMALL):
-        block = promise.given[given].astype(np.int64)
+        block = promise.given[is_filled].astype(np.int64)
         # rows and columns of neighbours differ, and a product of eight can still be read
         numbers = 1 + (3 * rank + (4 + rank % 4) * block) % (3 if op == "prod" else 9)
         chosen = numbers.astype(dtype)
@@ -222,7 +226,7 @@ def _inputs(promise: Promise, typed: str, op: str, dtype: str) -> Numbers:
             raise InputError("values.many", numbers=len(chosen), most=count)
         chosen = np.resize(chosen, count)
     inputs = np.zeros((*promise.given.shape, 1), dtype)
-    inputs[given, 0] = chosen
+    inputs[is_filled, 0] = chosen
     return inputs
 
 
@@ -236,3 +240,10 @@ def _held(schedule: Schedule, promise: Promise) -> NDArray[np.bool_]:
         held[step + 1] = held[step]
         held[step + 1][schedule.dst[owner[moves]], schedule.to_slot[moves]] = True
     return held
+
+
+def captioned(captions: list[str], values: Values, schedule: Schedule) -> list[str]:
+    """Captions of all steps, each with what the first sum of its step is."""
+    starts = schedule.moves[schedule.step_start].tolist()
+    firsts = [next((m for m in range(a, b) if values.adds[m]), -1) for a, b in pairwise(starts)]
+    return [f"{text}: {values.sum_of(m)}" if m >= 0 else text for text, m in zip(captions, firsts, strict=True)]
