@@ -3,10 +3,10 @@
 
 import { Contents } from "./contents.js";
 import { sendsOf } from "./sends.js";
-import { Names } from "./names.js";
+import { Names } from "../values/names.js";
 import { Sets } from "./sets.js";
 import { Stretches } from "./stretches.js";
-import { Values } from "./values.js";
+import { Values } from "../values/values.js";
 import { byEnd, firstFrom, linesOf, pointAlong, routeAlong } from "./walk.js";
 
 const REDUCE = 1;
