@@ -13,7 +13,7 @@ from sim.errors import InputError
 from terminal import DONE, NO, Answer, BatchCommand, command
 from terminal.shared.facts import facts
 from terminal.shared.files import TO_WRITE, ending_of
-from terminal.shared.options import RUN, asks, carried_out
+from terminal.shared.options import RUN, VALUES, asks, carried_out
 from terminal.shared.progress import Bar
 from terminal.shared.types import LANGUAGE, NUMBER, TIME, WHOLE
 from ui.export import exports
@@ -21,7 +21,7 @@ from ui.player.answer import answer_of
 
 
 @command(kind=BatchCommand)
-@asks(*RUN)
+@asks(*RUN, *VALUES)
 @click.option(
     "-o", "--output", type=TO_WRITE, metavar="FILE", required=True, help="file to write; its ending chooses the format"
 )

@@ -9,15 +9,18 @@ import click
 from ops.answers.contradiction import contradiction
 from ops.plan import Plan
 from ops.run import Run
+from ops.run.values import Values, kinds_of, values_of
 from sim.base.files.whole_file import write_whole
 from sim.errors import first_few
 from sim.schedule.displacements import extent
+from sim.schedule.numeric import DTYPES
+from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import above, facts
 from terminal.shared.files import TO_WRITE
-from terminal.shared.numbers import check, in_words, kind_of
-from terminal.shared.options import RUN, asks, carried_out
+from terminal.shared.numbers import as_data, as_table, check, in_words
+from terminal.shared.options import RUN, VALUES, asks, carried_out
 
 PROMPT = {"build_s": 0.0, "verify_s": 0.0}
 """Real seconds where nothing had to be built or proved."""
@@ -31,18 +34,17 @@ SHOWN = 8
     click.option(
         "--dtype", metavar="TYPE", help="also move real numbers and check them: float32, float64, int64 or float16"
     ),
-    click.option(
-        "--op", metavar="OP", help="how real numbers are combined: sum, mean, max, min or prod; sum if left out"
-    ),
+    *VALUES,
 )
 @click.option("--unfolded", is_flag=True, help="simulate every rank, even when ranks are equivalent")
 @click.option("--trace", type=TO_WRITE, metavar="FILE.json", help="also write everything that happened to a file")
 def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     """Verify a collective and time it on a machine; equivalent ranks are simulated once."""
     begun = time.perf_counter()
-    kind = kind_of(plan) if plan.dtype or plan.op else None
+    is_checked = bool(plan.dtype or plan.op) and not plan.values
+    kind = kinds_of(plan.op, plan.dtype, DTYPES[0]) if is_checked else None
     placed = _placed(plan)
-    every = unfolded or trace is not None or kind is not None
+    every = unfolded or trace is not None or kind is not None or bool(plan.values)
     outcome = carried_out(plan, history=trace is not None, written=math.inf if every else 0)
     numbers = check(plan, outcome, *kind) if kind else None
     if trace is not None:
@@ -50,9 +52,16 @@ def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     data = facts(outcome) | placed | ({"numbers": numbers} if numbers else {}) | PROMPT | dict(outcome.real)
     apart = contradiction(plan, outcome)
     data |= {"contradictions": [str(apart)]} if apart else {}
+    values = _values(plan, outcome.trace) if plan.values else None
+    data |= {"values": as_data(values, outcome.trace.schedule)} if values else {}
     data |= {"sim_s": outcome.timing.real.get("sim_s", 0.0), "wall_s": time.perf_counter() - begun}
-    right = outcome.verdict.ok and (numbers is None or numbers["right"])
-    return Answer(DONE if right else NO, data, _text(data, outcome))
+    right = outcome.verdict.ok and (numbers is None or numbers["right"]) and (values is None or values.is_right)
+    shown = f"\n\n{as_table(values, outcome.trace.schedule)}" if values else ""
+    return Answer(DONE if right else NO, data, _text(data, outcome) + shown)
+
+
+def _values(plan: Plan, trace: Trace) -> Values:
+    return values_of(trace.schedule, plan.values, plan.op, plan.dtype, trace.end)
 
 
 def _placed(plan: Plan) -> dict[str, Any]:

@@ -11,6 +11,7 @@ const RIM = 1.5; // pixels of paper around a block, which sets it off from lines
 const TRAIL = { alpha: 0.6, least: 0.2, wide: 0.9 }; // at its block, and how wide it is, of that, farthest from it
 const NAME = 0.85; // of a block's height that its name takes up
 const LARGEST = 30; // pixels across the largest block
+const [ASIDE, WIDEST] = [8, 3]; // pixels beside the numbers that it brings, and how many sides wide these make it
 
 // Pixels across the largest block, at so many per device width.
 export const sideAt = (scale) => Math.min(LARGEST, Math.max(SMALL, scale * 0.42));
@@ -131,24 +132,28 @@ function oldLook(colours) {
   return { paper: colours.paper, edge: quiet(colours), ink: quiet(colours) };
 }
 
+// Pixels across a block that its numbers may widen.
+function widthOf(timeline, room, side) {
+  return timeline.values ? Math.max(side, Math.min(room + ASIDE, WIDEST * side)) : side;
+}
+
 // A block with its name, or how many there are in one message.
 export function paintBlock(g, timeline, i, x, y, { side, colours, chosen = false, isBare = false, isOld = false }) {
   const block = timeline.c.block[timeline.moveStart[i]];
   const { paper, edge, ink } = isOld ? oldLook(colours) : lookOf(block, colours, chosen);
+  const size = Math.min(16, Math.max(LEAST, side * 0.58));
+  const label = isBare || size + 1 > side ? "" : timeline.names.message(i);
+  g.font = `700 ${size}px ${colours.font}`;
+  const room = g.measureText(label).width;
+  const wide = widthOf(timeline, room, side);
   g.beginPath();
-  g.roundRect(x - side / 2, y - side / 2, side, side, side / 5);
+  g.roundRect(x - wide / 2, y - side / 2, wide, side, side / 5);
   g.fillStyle = paper;
   g.fill();
   g.lineWidth = chosen ? 3 : RIM;
   g.strokeStyle = edge;
   g.stroke();
-  if (isBare) return;
-  const count = timeline.c.moves[i];
-  const label = count > 1 ? `${count}×` : timeline.blockName(block);
-  const size = Math.min(16, Math.max(LEAST, side * 0.58));
-  if (size + 1 > side) return;
-  g.font = `700 ${size}px ${colours.font}`;
-  if (g.measureText(label).width + 1 > side) return;
+  if (!label || room + 1 > wide) return;
   g.fillStyle = ink;
   g.textAlign = "center";
   g.textBaseline = "middle";

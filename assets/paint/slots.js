@@ -90,12 +90,9 @@ export class Slots {
 
   // Whether the name of every block has room in a cell.
   #fits() {
-    const { blockNames, meta } = this.timeline;
-    const names = blockNames?.length ? blockNames : [String(meta.slots - 1)];
-    const longest = names.reduce((a, b) => (b.length > a.length ? b : a));
     const { context: g, gap } = this.#sheet;
     g.font = this.#font();
-    return g.measureText(longest).width < this.cell * this.#surface.ratio - gap;
+    return g.measureText(this.timeline.names.longest).width < this.cell * this.#surface.ratio - gap;
   }
 
   #font() {
@@ -198,7 +195,7 @@ export class Slots {
     g.textAlign = "center";
     g.textBaseline = "middle";
     g.fillText(
-      timeline.blockName(block),
+      timeline.names.place(place, held),
       (lefts[slot] + lefts[slot + 1] - gap) / 2,
       (tops[rank] + tops[rank + 1] - gap) / 2,
     );

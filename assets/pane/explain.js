@@ -16,9 +16,10 @@ export function linkName({ links, devices }, k) {
 }
 
 // A block and who added to it: the one or the several by their numbers, or how many they are where those are not known.
-function contents(text, { block, count, ranks }) {
+function contents(text, { block, count, ranks, value }) {
   const by = count > 1 ? "player.holding.several" : "player.holding";
-  return fill(text[ranks ? by : "player.counting"], { block, count, ranks });
+  const what = fill(text[ranks ? by : "player.counting"], { block, count, ranks });
+  return value ? `${what} = ${value}` : what;
 }
 
 function explainPlace(timeline, text, t, { rank, index: slot }) {
@@ -76,8 +77,9 @@ function explainBlock(timeline, text, t, { index: i }) {
   const src = timeline.places.name[timeline.c.src[i]].trim();
   const dst = timeline.places.name[timeline.c.dst[i]].trim();
   const share = percent(timeline.delivered(i, t));
+  const value = timeline.values?.brought(i)[0];
   const lines = [
-    `${contents(text, { block, count, ranks })} · ${bytesText(timeline.bytes(i))}`,
+    `${contents(text, { block, count, ranks, value })} · ${bytesText(timeline.bytes(i))}`,
     fill(text["player.blockline"], { src, dst, share, rate: rateText(timeline.rate(i, t)) }),
   ];
   const nics = passed(timeline, i).filter((device) => timeline.devices.kind[device] === "NIC");

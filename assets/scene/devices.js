@@ -114,12 +114,14 @@ export class Devices {
     const [left, top, wide, tall] = this.box(d);
     if (!hasStrip(tall)) return;
     const [edge, head] = [wide * 0.08, headOf(tall)];
-    const [x, y, w, h] = [left + edge, top + head, wide - 2 * edge, tall - head - edge];
+    const [x, y, w, room] = [left + edge, top + head, wide - 2 * edge, tall - head - edge];
     g.fillStyle = colours.surface;
-    g.fillRect(x - 0.5, y, w + 1, h);
+    g.fillRect(x - 0.5, y, w + 1, room);
     const { slots, whole } = this.#timeline.meta;
     const shown = Math.min(slots, Math.floor(w / 2));
     const cell = w / shown;
+    const hasNumbers = this.#hasNumbers(g, cell, room, colours);
+    const h = hasNumbers ? room - LEAST : room;
     for (let s = 0; s < shown; s += 1) {
       const place = rank * slots + s;
       if (held.block[place] < 0) continue;
@@ -129,7 +131,20 @@ export class Devices {
       g.fillStyle = blockColour(held.block[place], colours);
       const high = Math.max(1.5, (h * Math.min(count, whole)) / whole);
       g.fillRect(x + s * cell, y + h - high, Math.max(1, cell - 1), high);
+      if (!hasNumbers) continue;
+      g.fillStyle = colours.ink;
+      g.fillText(this.#timeline.names.place(place, held), x + (s + 0.5) * cell - 0.5, y + room - LEAST / 2 + 1);
     }
+  }
+
+  // Whether there is room for the number of every slot below it; if so, they can be written.
+  #hasNumbers(g, cell, room, colours) {
+    const { values } = this.#timeline;
+    if (!values || room < 2 * LEAST) return false;
+    g.font = `600 ${LEAST}px ${colours.font}`;
+    g.textAlign = "center";
+    g.textBaseline = "middle";
+    return g.measureText(values.longest).width + 2 <= cell;
   }
 
   // The one of `list` under a point, or -1.

@@ -14,6 +14,7 @@ import { LEAST, Labels, lift } from "../paint/labels.js";
 import { hasRoom, paintTelling } from "../paint/telling.js";
 import { Tiles } from "./tiles.js";
 
+const SUM = 13; // pixels of type of what becomes of numbers
 const RATES = 32;
 const TRAILED = 64; // blocks in flight, up to which they have trails
 const RATED = 34; // pixels per device width from which on rates are written
@@ -143,6 +144,24 @@ export class Stage {
     if (told && scene.isRing && this.camera.isHome) paintTelling(g, this.#middle, told, colours);
     this.#paintBlocks(g, t, { focus, lit, travel });
     this.#paintSigns(g, scene.faulty(t));
+    this.#paintSums(g, t);
+  }
+
+  // What has just become of the numbers of every rank, below it or where else there is room.
+  #paintSums(g, t) {
+    const { values } = this.timeline;
+    if (!values) return;
+    const { colours } = this.#surface;
+    const labels = new Labels(g, colours.font, this.#labels);
+    for (const d of this.#seen) {
+      const { [d]: rank } = this.scene.devices.rank;
+      const happened = rank >= 0 ? values.happened(rank, t) : null;
+      if (!happened) continue;
+      const [x, y, w, h] = this.#devices.box(d);
+      const look = { size: SUM, weight: 600, fill: colours.paper, paper: colours.ink };
+      const places = [y + h + SUM, y - SUM];
+      for (const place of places) if (labels.write(happened.sum, x + w / 2, place, look)) break;
+    }
   }
 
   // Paint all that does not fly: right onto the surface where the camera has just come to stand. Who keeps looking gets

@@ -3,8 +3,10 @@
 
 import { Contents } from "./contents.js";
 import { sendsOf } from "./sends.js";
+import { Names } from "../values/names.js";
 import { Sets } from "./sets.js";
 import { Stretches } from "./stretches.js";
+import { Values } from "../values/values.js";
 import { byEnd, firstFrom, linesOf, pointAlong, routeAlong } from "./walk.js";
 
 const REDUCE = 1;
@@ -35,6 +37,8 @@ export class Timeline {
     this.largestOwn = meta.full ? columns.sizes.reduce((most, size) => Math.max(most, size), 0) : 0; // bytes of a message
     this.largest = this.largestOwn; // and of all that are drawn to one scale
     if (meta.full) this.#index();
+    this.values = header.values ? new Values(this) : null; // numbers in the blocks
+    this.names = this.values ?? new Names(this);
   }
 
   // What its time is made of, or null for one that never ended.
@@ -377,7 +381,8 @@ export class Timeline {
       const block = held.block[place];
       if (block < 0) return { slot, block: null, count: 0, ranks: "" };
       const { count, ranks } = this.contributors(held.set[place]);
-      return { slot, block: this.blockName(block), number: block, count, ranks };
+      const value = this.values?.place(place, held) ?? "";
+      return { slot, block: this.blockName(block), number: block, count, ranks, value };
     });
   }
 }

@@ -107,6 +107,8 @@ class Plan:
         Element type of the real buffers.
     op : str
         Reduction of these numbers.
+    values : str
+        Numbers shown in the blocks: `small` ones, or with commas between them, those of rank 0 first.
     python : str
         Instead of an algorithm: `FILE.py:FUNCTION`; it is executed, so it never comes from a link or an upload.
     seed : int
@@ -148,6 +150,7 @@ class Plan:
     blocking: bool = False
     dtype: str = ""
     op: str = ""
+    values: str = ""
     python: str = ""
     seed: int = -1
     capture_name: str = "capture"

@@ -6,6 +6,7 @@ Floating-point sums differ in their last bits with the order of addition, which 
 algorithms can be compared bit by bit.
 """
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -41,31 +42,56 @@ class NumericOutcome(NamedTuple):
     slot: int
 
 
+class Moved(NamedTuple):
+    """What one step moves: its moves, what arrives by each, what their places hold then, and all buffers after it."""
+
+    moves: slice
+    arrived: Buffers
+    left: Buffers
+    buffers: Buffers
+
+
 def execute(schedule: Schedule, inputs: Buffers, op: str = "sum") -> Buffers:
     """All buffers after the last step, in the dtype of `inputs`, which hold what every place is given before.
 
     Places that are owed nothing hold whatever the schedule left there. Integers wrap, and their means are
     cut towards zero. Raises InputError for inputs that do not fit, an unknown op, and a barrier.
     """
-    combine = _combine(schedule.promise, op, schedule.name)
+    buffers = at_first(schedule, inputs, op)
+    for _ in stepwise(schedule, buffers, op):
+        pass
+    if op == "mean" and schedule.promise is not None:
+        with np.errstate(all="ignore"):
+            _divide(buffers, schedule.promise)
+    return buffers
+
+
+def at_first(schedule: Schedule, inputs: Buffers, op: str = "sum") -> Buffers:
+    """All buffers before the first step. Raises InputError as `execute` does."""
+    _combine(schedule.promise, op, schedule.name)
     _check(inputs, schedule)
     places, laid, width = inputs.shape
-    state = np.full((places * schedule.slots, width), _UNFILLED if inputs.dtype.kind == "i" else np.nan, inputs.dtype)
-    buffers = state.reshape(places, schedule.slots, width)
+    empty = _UNFILLED if inputs.dtype.kind == "i" else np.nan
+    buffers = np.full((places, schedule.slots, width), empty, inputs.dtype)
     buffers[schedule.n :] = _identity(op, inputs.dtype)  # what is added to an empty slot of a switch fills it
     filled = np.ones((places, laid), bool) if schedule.promise is None else schedule.promise.given != NOTHING
     buffers[:, :laid][filled] = inputs[filled]
+    return buffers
+
+
+def stepwise(schedule: Schedule, buffers: Buffers, op: str = "sum") -> Iterator[Moved]:
+    """Carry a schedule out in place, step by step; a mean is a sum so far."""
+    places, slots, width = buffers.shape
+    combine, state = OPS[op], buffers.reshape(places * slots, width)
     source = schedule.src[schedule.transfer_of].astype(np.int64) * schedule.slots + schedule.from_slot
     target = schedule.dst[schedule.transfer_of].astype(np.int64) * schedule.slots + schedule.to_slot
     adds = schedule.op[schedule.transfer_of] == REDUCE
-    with np.errstate(all="ignore"):  # NaN, inf and overflow are the numbers' own affair, as on a GPU
-        for begin, stop in pairwise(schedule.moves[schedule.step_start].tolist()):
-            read, place, adding = state[source[begin:stop]], target[begin:stop], adds[begin:stop]
-            state[place[~adding]] = read[~adding]
+    for begin, stop in pairwise(schedule.moves[schedule.step_start].tolist()):
+        read, place, adding = state[source[begin:stop]], target[begin:stop], adds[begin:stop]
+        state[place[~adding]] = read[~adding]
+        with np.errstate(all="ignore"):  # NaN, inf and overflow are the numbers' own affair, as on a GPU
             combine.at(state, place[adding], read[adding])
-        if op == "mean" and schedule.promise is not None:
-            _divide(buffers, schedule.promise)
-    return buffers
+        yield Moved(slice(begin, stop), read, state[place], buffers)
 
 
 def expected(promise: Promise, inputs: Buffers, op: str = "sum") -> Buffers:

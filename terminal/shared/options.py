@@ -22,6 +22,7 @@ from ops.plan.plan_file import from_yaml
 from ops.plan.python_file import python_file
 from ops.registry import ALGORITHMS
 from ops.run import FEW, Run, Work
+from ops.run.values import SMALL
 from sim.base.files.textfile import Expected, is_standard_input, read_text
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -136,6 +137,18 @@ RUN: Options = (
     click.option("--blocking", is_flag=True, help="let each rank finish a step, sends included, before its next"),
 )
 """What one run is made of."""
+VALUES: Options = (
+    click.option("--show-values", "show_values", is_flag=True, help="show the numbers that blocks hold, step by step"),
+    click.option(
+        "--vector",
+        metavar="NUMBER,…",
+        help="these numbers instead of small ones: those of rank 0 first, repeated where too few",
+    ),
+    click.option(
+        "--op", metavar="OP", help="how real numbers are combined: sum, mean, max, min or prod; sum if left out"
+    ),
+)
+"""Numbers in the blocks."""
 ENDINGS = (".txt", ".rf", ".hosts", ".rankfile", ".csv", ".log")
 """File endings: a word that ends so is the name of a file, even if the file does not exist."""
 BESIDE_PLAN = ("plan", "trust", "lockstep", "blocking")
@@ -182,6 +195,9 @@ def names_of(options: Iterable[Callable[[Any], Any]]) -> list[str]:
 def read(words: Words, *, machine: bool = True) -> Plan:
     """The plan that options make. Raises InputError for what does not go together."""
     also = {name: words[name] for name in ("lockstep", "blocking", "dtype", "op") if words.get(name)}
+    if words.get("show_values") or words.get("vector") is not None:
+        vector = words.get("vector")
+        also["values"] = SMALL if vector is None else vector or ","
     if words.get("plan") is not None:
         return replace(_plan(words), **also)
     return Plan(**(_machine(words, needed=machine) | _schedule(words) | _load(words) | also))

@@ -9,6 +9,7 @@ import playwright
 import pytest
 
 from ops import ALGORITHMS
+from ops.plan import Plan
 from sim.engine import simulate
 from sim.faults.kinds import faults
 from sim.machines import build
@@ -35,7 +36,10 @@ RUNS = {
     "server": ("switch:ranks=4", "allreduce.linear", 4, ()),
     "sockets": ("dual_socket_pcie:gpus=4", "allreduce.ring", 4, ()),
     "large": ("switch:ranks=8", "allgather.ring", 8, ()),
+    "numbers": ("switch:ranks=8", "allreduce.rabenseifner", 8, ()),
 }
+WITH_NUMBERS = {"numbers": Plan(values="small", op="mean")}
+"""Those whose blocks show numbers."""
 
 
 def node():
@@ -56,7 +60,7 @@ def instant(film, t, *, exact):
         "step": film.step(t),
         "caption": film.caption(t),
         "blocks": [
-            {"transfer": block.transfer, "block": block.number, "x": block.x, "y": block.y}
+            {"transfer": block.transfer, "block": block.number, "label": block.label, "x": block.x, "y": block.y}
             for block in film.blocks(t, film.machine)
         ],
         "shares": film.loads(t, film.machine).tolist(),
@@ -64,6 +68,11 @@ def instant(film, t, *, exact):
         "held": [
             [[int(block), int(count) if block >= 0 else 0] for block, count in zip(*pair, strict=True)]
             for pair in zip(held.block, held.count, strict=True)
+        ],
+        "names": [
+            film.place_name(place, slot) if block >= 0 else ""
+            for place, blocks in enumerate(held.block)
+            for slot, block in enumerate(blocks)
         ],
         "exact": exact,
     }
@@ -75,7 +84,7 @@ def instants(name, trace):
     ends = np.unique(trace.end)
     exact = {*ends[:: max(1, len(ends) // 6)].tolist(), trace.ended}
     between = set(np.linspace(trace.began, trace.ended, 12)[1:-1].tolist())
-    film = Film(trace)
+    film = Film(trace, plan=WITH_NUMBERS.get(name))
     return [instant(film, t, exact=t in exact) for t in sorted(between | exact)]
 
 
@@ -88,7 +97,7 @@ def runs(tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             if name == "large":
                 patch.setattr(payload, "FULL", 10)
-            packed = payload.pack(trace)
+            packed = payload.pack(trace, plan=WITH_NUMBERS.get(name))
         entry = {"payload": packed, "instants": instants(name, trace)}
         if trace.schedule.n == STORY:
             entry["story"] = added_up(trace, packed) | {"own": gradients(STORY)}

@@ -21,19 +21,30 @@ test("sets of ranks are counted, and spelled in few words", () => {
   for (const set of [-1, 3]) assert.deepEqual({ ...sets.of(set) }, { count: 0, ranks: "" });
 });
 
+test("what an arrival makes of a number is shown until the next step, what becomes of a mean at the end", async () => {
+  const { timeline } = await run("numbers");
+  const { values } = timeline;
+  const first = timeline.bounds[1];
+  assert.match(values.happened(0, first).sum, /^\d+\+\d+=\d+/u);
+  assert.equal(values.happened(0, 0), null);
+  assert.match(values.happened(7, timeline.time).sum, /^\d+÷8=[\d.]+$/u);
+  const halfway = timeline.bounds[timeline.bounds.length - 2]; // blocks are copied there
+  assert.equal(values.happened(0, halfway), null);
+});
+
 test("there are runs of every kind", () => assert.ok(NAMES.length >= 6));
 
 for (const name of NAMES.filter((other) => other !== "large")) {
   test(`${name}: step, sentence, blocks, loads and contents are the film's`, async () => {
     const { timeline, instants } = await run(name);
     assert.ok(instants.length > 8);
-    for (const { t, step, caption, blocks, shares, faulty, held, exact } of instants) {
+    for (const { t, step, caption, blocks, shares, faulty, held, names, exact } of instants) {
       assert.equal(timeline.step(t), step, `step at ${t}`);
       assert.equal(timeline.caption(t), caption);
       const moving = timeline.blocks(t);
       assert.deepEqual(
-        moving.map(({ transfer, block }) => [transfer, block]),
-        blocks.map(({ transfer, block }) => [transfer, block]),
+        moving.map(({ transfer, block }) => [transfer, block, timeline.names.message(transfer)]),
+        blocks.map(({ transfer, block, label }) => [transfer, block, label]),
       );
       moving.forEach(({ x, y }, k) => {
         close(x, blocks[k].x, `x of ${k} at ${t}`, 2e-3);
@@ -45,6 +56,9 @@ for (const name of NAMES.filter((other) => other !== "large")) {
         timeline.faulty(t).map(({ link }) => link),
         faulty,
       );
+      const there = timeline.held(t);
+      const written = names.map((_, place) => (there.block[place] < 0 ? "" : timeline.names.place(place, there)));
+      assert.deepEqual(written, names, `names at ${t}`);
       held.forEach((slots, rank) => {
         const now = timeline.slots(rank, t).map(({ number = -1, count }) => [number, count]);
         assert.deepEqual(now, slots, `rank ${rank} at ${t}`);

@@ -88,9 +88,10 @@ def holdings(axes: "Axes", film: "Film", t: float, look: Look, since: float | No
     for rank, slot in film.changed(since, t, rows, columns):
         number, share = int(held.block[rank, slot]), float(held.count[rank, slot]) / complete
         bars += _filled((slot * wide, rank + 0.92, wide - GUTTER, -0.92), number, share, look)
-        if number != NOTHING and len(film.name(number)) <= room:
+        name = film.place_name(rank, slot) if number != NOTHING else ""
+        if name and len(name) <= room:
             style = inks[ink_on(look.block(number)) if share > 0.6 else look.ink]
-            names.add((slot + 0.5) * wide - GUTTER / 2, rank + 0.46, film.name(number), style)
+            names.add((slot + 0.5) * wide - GUTTER / 2, rank + 0.46, name, style)
     _bars(axes, bars, 1)
 
 

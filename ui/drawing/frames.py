@@ -10,7 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.plan import Plan
+from ops.run.values import Values, captioned, values_of
+from ops.run.values import number as number_word
 from sim.base.ragged import ranges
+from sim.errors import InputError
 from sim.schedule import NOTHING
 from sim.trace import Trace
 from sim.trace.link_load import Spell, capacity, spells, utilisation
@@ -42,17 +46,21 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Blocks and how many ranks have contributed to them, by place; NOTHING where there is none."""
+    """Blocks, how many ranks have contributed to them, and the move that brought each, or NOTHING, by place."""
 
     block: NDArray[np.int64]
     count: NDArray[np.int64]
+    move: NDArray[np.int64]
 
 
 class Film:
-    """A trace that can be asked about any instant. Asking in the order of time is quickest."""
+    """A trace that can be asked about any instant. Asking in the order of time is quickest.
 
-    def __init__(self, trace: Trace, language: str = "en") -> None:
-        self.trace, self.language = trace, language
+    Blocks show their numbers where `plan` has any.
+    """
+
+    def __init__(self, trace: Trace, language: str = "en", plan: Plan | None = None) -> None:
+        self.trace, self.language, self._plan = trace, language, plan
         self.full = has_rows(trace)
         self.contents = followed(trace, trace.end) if self.full else unfollowed(trace)
         self._order = np.argsort(trace.end, kind="stable")
@@ -63,10 +71,22 @@ class Film:
         self._rewind()
 
     @cached_property
+    def values(self) -> Values | None:
+        """Numbers in the blocks; None where none are shown, or none can be."""
+        plan = self._plan
+        if plan is None or not plan.values:
+            return None
+        try:
+            return values_of(self.trace.schedule, plan.values, plan.op, plan.dtype, self.trace.end)
+        except InputError:
+            return None
+
+    @cached_property
     def captions(self) -> list[str]:
         """A sentence per step."""
         names = place_names(self.trace, place_devices(self.trace), self.language)
-        return step_captions(self.trace, self.contents, names, self.language)
+        captions = step_captions(self.trace, self.contents, names, self.language)
+        return captions if self.values is None else captioned(captions, self.values, self.trace.schedule)
 
     @cached_property
     def machine(self) -> Ground:
@@ -151,6 +171,8 @@ class Film:
         first, stop = (int(m) for m in self.trace.schedule.moves[i : i + 2])
         number = int(self.contents.block[first]) if first < stop and len(self.contents.block) else NOTHING
         label = f"{stop - first}×" if stop - first > 1 else self.name(number)
+        if self.values is not None:
+            label = " ".join(number_word(x) for x in self.values.arrived[first:stop])
         return Block(i, number, label, *at, math.sqrt(self.trace.bytes[i] / self._largest))
 
     @cached_property
@@ -160,6 +182,15 @@ class Film:
     def name(self, block: int) -> str:
         """What a person calls a block."""
         return block_name(self.trace.schedule, block)
+
+    def place_name(self, place: int, slot: int) -> str:
+        """What is written on a place that holds a block, at the instant last looked at: its name, or its number."""
+        if self.values is None:
+            return self.name(int(self._held.block[place, slot]))
+        if self._done == len(self._order):
+            return number_word(self.values.final[place, slot])
+        move = self._held.move[place, slot]
+        return number_word(self.values.states[0][place, slot] if move == NOTHING else self.values.left[move])
 
     def loads(self, t: float, ground: Ground) -> Floats:
         """The share of what every line can carry that flows along it now."""
@@ -226,7 +257,8 @@ class Film:
     def changed(self, since: float | None, t: float, places: int, slots: int) -> list[tuple[int, int]]:
         """The first places and slots to which something came since an instant, each once; all of them if it is None."""
         schedule = self.trace.schedule
-        if since is None:
+        is_done = self.landed(t) == len(self._order)  # then sums become means
+        if since is None or (is_done and self.values is not None and self.landed(since) < len(self._order)):
             return list(product(range(places), range(slots)))
         ended = self._order[self.landed(since) : self.landed(t)]
         moves = ranges(schedule.moves[:-1][ended], np.diff(schedule.moves)[ended])
@@ -236,7 +268,7 @@ class Film:
 
     def _rewind(self) -> None:
         block = at_first(self.trace.schedule).astype(np.int64)
-        self._held = Held(block, (block != NOTHING).astype(np.int64))
+        self._held = Held(block, (block != NOTHING).astype(np.int64), np.full(block.shape, NOTHING, np.int64))
         self._done = 0
 
     def _land(self, i: int) -> None:
@@ -244,5 +276,6 @@ class Film:
         for m in range(int(schedule.moves[i]), int(schedule.moves[i + 1])):
             slot = int(schedule.to_slot[m])
             self._held.block[dst, slot] = self.contents.block[m] if len(self.contents.block) else NOTHING
+            self._held.move[dst, slot] = m
             leaves: Any = self.contents.leaves
             self._held.count[dst, slot] = self.contents.count(leaves[m]) if self.contents.followed else 1

@@ -186,7 +186,7 @@ def moving_svg(trace: Trace, shot: Shot) -> bytes:
 
     look = DARK if shot.dark else LIGHT
     times = [float(t) for t in _times(trace, shot)]
-    drawing = MovingDrawing(Film(trace, shot.language), shot.view, shot.width / 100, look)
+    drawing = MovingDrawing(Film(trace, shot.language, shot.plan), shot.view, shot.width / 100, look)
     begin()
     return moving(drawing, times, shot.fps, lambda k: _came_to(shot, k, len(times))).encode()
 
@@ -211,7 +211,9 @@ def played(
     from ui.player.scripts import ASSETS, script
 
     names = titles or [""] * len(traces)
-    packed = [pack(trace, shot.language) | {"title": name} for trace, name in zip(traces, names, strict=True)]
+    packed = [
+        pack(trace, shot.language, plan=shot.plan) | {"title": name} for trace, name in zip(traces, names, strict=True)
+    ]
     answer = answer or answer_of([*map(of_trace, traces)], names, shot.language, remedies=False)
     more = {"offers": offers(shot.language), "answer": answer}
     data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view), **more)
@@ -267,7 +269,7 @@ def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
     whole = shot.view == "time" and shot.at is None
     t = trace.ended if whole else trace.began + trace.time / 2 if shot.at is None else trace.began + shot.at
     look = DARK if shot.dark else LIGHT
-    figure = drawn(shot.view, Film(trace, shot.language), t, shot.width / 100, look)
+    figure = drawn(shot.view, Film(trace, shot.language, shot.plan), t, shot.width / 100, look)
     out = io.BytesIO()
     figure.savefig(out, format=kind, dpi=dpi, facecolor=look.paper)
     return out.getvalue()
@@ -293,7 +295,7 @@ def _reel(trace: Trace, shot: Shot) -> "Reel":
     from ui.export.reel import Reel
     from ui.layout.palette import DARK, LIGHT
 
-    return Reel(Film(trace, shot.language), shot.view, shot.width / 100, DARK if shot.dark else LIGHT)
+    return Reel(Film(trace, shot.language, shot.plan), shot.view, shot.width / 100, DARK if shot.dark else LIGHT)
 
 
 def _frames(reel: "Reel", times: NDArray[np.float64], shot: Shot) -> Iterator[NDArray[np.uint8]]:

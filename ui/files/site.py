@@ -16,7 +16,6 @@ from ops.plan.plan_file import to_yaml
 from sim.base import watch
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
-from sim.trace import Trace
 from ui.drawing.thumbnail import of_run
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
@@ -24,7 +23,6 @@ from ui.plan.gallery import GROUPS, Exhibit
 from ui.plan.subject import Played, read
 from ui.player.component import Start, player_data, style
 from ui.player.offers import offers
-from ui.player.payload import pack
 from ui.player.scripts import ASSETS, PLAYER, WITH_LESSONS, WITH_STORY, script
 from ui.story import VIEW, telling
 from ui.talk import lessons
@@ -230,8 +228,7 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
     """The player of an example, and the ways on."""
-    pairs = zip(played.traces, played.titles, strict=True)
-    runs = [_packed(trace, language, title) for trace, title in pairs]
+    runs = played.titled(language)
     more = {"offers": offers(language), "answer": played.answer(language)}
     data = player_data(runs, language, Start(0.0, exhibit.view), **more)
     top = "../" * (_at(language, "scenes/x").count("/"))
@@ -248,10 +245,6 @@ def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
             "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
         },
     )  # fmt: skip
-
-
-def _packed(trace: Trace, language: str, title: str) -> dict[str, Any]:
-    return pack(trace, language) | {"title": title}
 
 
 def _ways(exhibit: Exhibit, language: str, here: str, address: str) -> list[str]:

@@ -55,7 +55,7 @@ def sentences(exercise: Exercise) -> list[str]:
 def _packed(plan: Plan, language: str) -> list[dict[str, Any]]:
     runs = outcomes((plan, *plan.others()))
     names = compare.titles(plan) if len(runs) > 1 else [""]
-    return [pack(run.trace, language) | {"title": title} for run, title in zip(runs, names, strict=True)]
+    return [pack(run.trace, language, plan=plan) | {"title": title} for run, title in zip(runs, names, strict=True)]
 
 
 def _player(exercise: Exercise, plan: Plan, *, answered: bool) -> None:

@@ -22,7 +22,6 @@ from ui.notebook.stills import image, still
 from ui.plan.subject import Mapped, Played, Trained
 from ui.player.component import player_data, style
 from ui.player.offers import offers
-from ui.player.payload import pack
 from ui.player.scripts import script
 from ui.player.views import FIRST, VIEWS
 from ui.text import languages, say
@@ -92,10 +91,7 @@ class RunWidget(Shown):
 
     def __init__(self, played: Played, display: Display, view: str, time: float) -> None:
         self._played = played
-        runs = [
-            pack(trace, display.language) | {"title": title}
-            for trace, title in zip(played.traces, played.titles, strict=True)
-        ]
+        runs = played.titled(display.language)
         answer = played.answer(display.language)
         data = player_data(runs, display.language, offers=offers(display.language), answer=answer)
         super().__init__(display, played.link, data=data, view=view or FIRST, time=time)

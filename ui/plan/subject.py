@@ -1,6 +1,6 @@
 """What a notebook can be shown, read from whatever tells of it: objects, links of the dashboard, files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -26,6 +26,7 @@ from sim.trace import Trace, from_json
 from sim.units import fmt_size
 from ui.plan.picture import carried_out
 from ui.player.answer import answer_of
+from ui.player.payload import pack
 from ui.player.views import VIEWS
 from ui.text import languages
 
@@ -50,10 +51,21 @@ class Played:
     link: Words = field(default_factory=dict)
     sources: tuple[Source, ...] = ()
 
+    @property
+    def _sourced(self) -> "Iterator[tuple[Trace, Source]]":
+        return zip(self.traces, self.sources or [(None, None)] * len(self.traces), strict=True)
+
+    def packed(self, language: str) -> list[dict[str, Any]]:
+        """Return what the player gets of them, each."""
+        return [pack(trace, language, plan=plan) for trace, (_, plan) in self._sourced]
+
+    def titled(self, language: str) -> list[dict[str, Any]]:
+        """Return the same, each with its title."""
+        return [run | {"title": title} for run, title in zip(self.packed(language), self.titles, strict=True)]
+
     def answer(self, language: str) -> dict[str, Any]:
         """Return their answer, as the player shows it."""
-        sources = self.sources or [(None, None)] * len(self.traces)
-        outcomes = [of_trace(trace, *source) for trace, source in zip(self.traces, sources, strict=True)]
+        outcomes = [of_trace(trace, *source) for trace, source in self._sourced]
         return answer_of(outcomes, self.titles, language, remedies=True)
 
 

@@ -18,7 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.answers.sending import least
+from ops.plan import Plan
 from ops.run.part import FULL
+from ops.run.values import Values, captioned, values_of
+from sim.errors import InputError
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.switch_devices import switch_devices
 from sim.trace import Trace
@@ -35,8 +38,9 @@ from ui.layout.machine_layout import arrange
 from ui.layout.names import box_names, device_names
 from ui.layout.provenance import NAMED, Contents, at_first, followed, unfollowed
 from ui.layout.stall import sentence
+from ui.player.numbers import in_words
 from ui.player.rerun import rerun_columns, small
-from ui.text import say
+from ui.text import retold, say, speaking
 
 VERSION = 4
 ROUTES = 300_000
@@ -48,8 +52,11 @@ SHORT = 1 << 20
 Array = NDArray[Any]
 
 
-def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> dict[str, Any]:
-    """Everything the player needs to show a trace at any instant; `why` is its breakdown where somebody has it."""
+def pack(trace: Trace, language: str = "en", why: Breakdown | None = None, plan: Plan | None = None) -> dict[str, Any]:
+    """Everything the player needs to show a trace at any instant.
+
+    `why` is its breakdown where somebody has it; `plan` says which numbers its blocks show, if any.
+    """
     full = has_rows(trace)
     why = why or (breakdown(trace) if trace.stall is None else None)
     contents = followed(trace, _ticks(trace, trace.end)) if full and not trace.excerpt else unfollowed(trace)
@@ -57,6 +64,8 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     names = place_names(trace, places, language)
     hidden, shape = folded(trace), shape_of(trace.schedule, contents.block) if full else None
     stage = arrange(trace.topology, hidden)
+    captions = step_captions(trace, contents, names, language)
+    values, note = _numbers(trace, plan, language) if full and plan and plan.values else (None, "")
     whole_stage = arrange(trace.topology) if hidden else None
     header = {
         "meta": _meta(trace, full=full) | {"stalled": sentence(trace, language)},
@@ -69,7 +78,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
             **_steps(trace),
             "opening": opening(trace.schedule, language),
             "goal": goal(trace.schedule, language),
-            "caption": step_captions(trace, contents, names, language),
+            "caption": captions if values is None else captioned(captions, values, trace.schedule),
             "closing": closing(trace.schedule, language, kept=trace.verdict.verdict == "ok"),
         },
         "block_names": _block_names(trace.schedule) if full else [],
@@ -84,6 +93,9 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
         columns["path"] = np.zeros(0, np.uint8)
     if full and why and not trace.excerpt:
         columns["path_on"] = why.spent_on
+    if values is not None:
+        header["values"], numbers = in_words(values, trace.schedule)
+        columns |= numbers
     columns["load"] = _load(trace)
     columns |= _lines("line", trace, stage)
     if whole_stage:
@@ -93,9 +105,18 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None) -> di
     packed = _join(header, columns)
     return {
         "id": hashlib.sha256(packed).hexdigest()[:16],
-        "note": _note(trace, language),
+        "note": note or _note(trace, language),
         "tl": base64.b64encode(zlib.compress(packed, 1 if len(packed) < SHORT else 6)).decode("ascii"),
     }
+
+
+def _numbers(trace: Trace, plan: Plan, language: str) -> tuple[Values | None, str]:
+    """The numbers that blocks show, or why there are none."""
+    try:
+        return values_of(trace.schedule, plan.values, plan.op, plan.dtype, trace.end), ""
+    except InputError as error:
+        with speaking(language):
+            return None, retold(error)
 
 
 def _note(trace: Trace, language: str) -> str:

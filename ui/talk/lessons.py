@@ -69,7 +69,8 @@ def _filled(key: str, english: str, language: str, facts: Mapping[str, Any]) -> 
 def _runs(step: LessonStep, runs: list[Any], language: str, every: dict[str, dict[str, Any]]) -> dict[str, Any]:
     played = read(runs)[0]
     assert isinstance(played, Played), "runs are played"
-    entries = [pack(trace, language) for trace in played.traces]
+    plans = [plan for plan in step.plans if isinstance(plan, Plan)]
+    entries = [pack(trace, language, plan=plan) for trace, plan in zip(played.traces, plans, strict=True)]
     every |= {entry["id"]: entry for entry in entries}
     began = runs[0].trace.began
     start = {"t": after(runs[0], step.at) - began, "view": step.view, "place": {}}

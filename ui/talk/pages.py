@@ -15,7 +15,7 @@ from ui.layout.algorithm_layout import MOST
 from ui.plan.beginning import instant_in
 from ui.plan.subject import Played, read
 from ui.player.component import Start, player_data, style
-from ui.player.payload import has_rows, pack
+from ui.player.payload import has_rows
 from ui.player.scripts import ASSETS, WITH_TALK, script
 from ui.player.views import FIRST
 from ui.talk import Talk, TalkScene
@@ -53,8 +53,8 @@ def packed(plan: Plan, view: str, language: str) -> PackedScene:
     traces = played.traces
     view = view or usual(plan, traces)
     name = f"{traces[0].schedule.name} · {traces[0].topology.name}"
-    runs = tuple(pack(trace, language) for trace in traces)
     time = max(trace.time for trace in traces)
+    runs = tuple(played.packed(language))
     return PackedScene(runs, played.titles, name, time, view, of_run(traces[0], view, name), played.answer(language))
 
 
