@@ -109,6 +109,11 @@ def _texts(language: str) -> dict[str, str]:
     }
 
 
+def show_steps(data: dict[str, Any], *, key: str) -> None:
+    """Mount a run as steps to go through one by one."""
+    _component()(key=key, data=data)
+
+
 def show_talk(data: dict[str, Any], *, key: str) -> None:
     """Mount the player that leads through a talk."""
     _component()(key=key, data=data)
