@@ -1,5 +1,5 @@
-// The answer above the picture, at a height that is kept for it: a headline, and below it the reason and what would help. Words
-// that a click shows in the picture are underlined with dots.
+// The answer above the picture, at a height that is kept for it: a headline, and below it the reason and what would help; above
+// it what runs, where no page says it. Words that a click shows in the picture are underlined with dots.
 
 import { make } from "../player/elements.js";
 
@@ -14,12 +14,14 @@ export class Strip {
   #reason;
   #root;
   #shows;
+  #title;
   #width = 0;
 
   // `shows(what, name)` shows what words are about.
   constructor(parent, shows) {
     this.#shows = shows;
     this.#root = make("div", "rs-said", parent, { "aria-live": "polite" });
+    this.#title = make("p", "rs-said-title", this.#root);
     this.#headline = make("h2", "rs-said-headline", this.#root);
     this.#reason = make("p", "rs-said-reason", this.#root);
     this.#root.hidden = true;
@@ -29,6 +31,8 @@ export class Strip {
   // where none is ever said, `undefined`, there is no place.
   show(answer) {
     this.#own = answer;
+    if (answer?.title) this.#title.textContent = answer.title;
+    this.#title.hidden = !this.#title.textContent;
     this.#say(answer);
   }
 

@@ -2,7 +2,7 @@
 
 from ops.answers.alone import answer_alone
 from ops.answers.answer import Answered, answer
-from ops.answers.outcome import Outcome, carried_out, of_run, of_stall, of_trace, outcome_of
+from ops.answers.outcome import Outcome, carried_out, of_ended, of_run, of_stall, of_trace, outcome_of
 from ops.answers.remedy import Fastest, fastest
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "answer_alone",
     "carried_out",
     "fastest",
+    "of_ended",
     "of_run",
     "of_stall",
     "of_trace",

@@ -1,9 +1,10 @@
 """What tells two plans apart, as a phrase: a fault more, another algorithm, another size."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ops.answers.names import called
+from ops.answers.names import called, machine_called
 from ops.plan import Plan
 from ops.plan.notation import CHANGEABLE, entries
 from sim.errors import InputError, Message, english_texts
@@ -37,6 +38,11 @@ def changed_words(before: Plan | None, after: Plan | None) -> list[str]:
     if before is None or after is None:
         return []
     return [word for word in CHANGEABLE if getattr(before, word) != getattr(after, word)]
+
+
+def baseline(plan: Plan) -> Plan | None:
+    """Return a plan without its faults and edits; None where it has none, or runs of its own beside it."""
+    return replace(plan, fault="", edits="") if (plan.fault or plan.edits) and not plan.against else None
 
 
 def change_of(before: Plan, after: Plan) -> Message:
@@ -74,8 +80,10 @@ def _changes(word: str, before: Plan, after: Plan) -> Iterator[Difference]:
     elif word in ("capture", "rates"):
         yield Difference(word, "", Message("answer.change.capture"))
     elif word == "algorithm":
-        names = {"old": called(old, beside=new), "new": called(new, beside=old, first=True)}
+        names = {"new": called(new, beside=old, first=True), "old": called(old, beside=new)}
         yield Difference(word, "", Message("answer.change.algorithm", **names))
+    elif word == "machine":
+        yield Difference(word, "", Message("answer.change.machine", new=machine_called(new), old=machine_called(old)))
     elif word == "size":
         was, now = (fmt_size(parse_size(size)) for size in (old, new))
         yield Difference(word, was, Message("answer.change.size", old=was, new=now))

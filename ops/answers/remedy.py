@@ -34,7 +34,7 @@ def remedy(outcome: Outcome) -> Message | None:
     best = fastest(plan)
     count = best.compared if best else 0
     if best and best.algorithm != plan.algorithm:
-        words = {
+        words: dict[str, object] = {
             "algorithm": called(best.algorithm, beside=plan.algorithm, first=True),
             "time": fmt_time(best.time),
             "count": str(count),

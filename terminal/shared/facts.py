@@ -8,7 +8,7 @@ import numpy as np
 from ops.libraries.nccl.own.band import band_of
 from ops.run import Run
 from sim.placement import placement_of
-from sim.trace import Timing
+from sim.trace import Timing, Trace
 from sim.trace.breakdown import PARTS, shared_link
 from sim.units import TimeScale, fmt_bandwidth, fmt_size
 
@@ -34,6 +34,20 @@ def facts(outcome: Run) -> dict[str, Any]:
         "verdict": timing.verdict.verdict,
         "faults": _faults(timing),
         "bottleneck": worst and {"src": worst.src, "dst": worst.dst, "bytes": worst.bytes, "share": worst.share},
+    }
+
+
+def stalled(trace: Trace) -> dict[str, Any]:
+    """A run that never ends as plain data: what it is, and when it stands still."""
+    return {
+        "algorithm": trace.schedule.name,
+        "machine": trace.topology.name,
+        "ranks": trace.schedule.n,
+        "size_bytes": int(trace.size),
+        "time_s": None,
+        "stands_still_s": trace.time,
+        "verified": False,
+        "faults": [{"fault": spec} for spec in trace.faults if spec],
     }
 
 

@@ -1,7 +1,7 @@
 """A run at any instant, as numbers to draw: where blocks are, how full links are, what every rank holds."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.answers import of_trace
 from sim.base.ragged import ranges
 from sim.schedule import NOTHING
 from sim.trace import Trace
@@ -20,7 +21,9 @@ from ui.layout.lines import along
 from ui.layout.palette import bottlenecks, waited_for
 from ui.layout.provenance import at_first, followed, unfollowed
 from ui.layout.stall import sentence
+from ui.player.answer import PARTS, Spans, answer_of, read
 from ui.player.payload import has_rows, place_devices, place_names, tick
+from ui.player.titles import heading
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -51,8 +54,10 @@ class Held:
 class Film:
     """A trace that can be asked about any instant. Asking in the order of time is quickest."""
 
-    def __init__(self, trace: Trace, language: str = "en") -> None:
-        self.trace, self.language = trace, language
+    def __init__(
+        self, trace: Trace, language: str = "en", *, answer: Mapping[str, Spans] | None = None, title: str = ""
+    ) -> None:
+        self.trace, self.language, self._answer, self._title = trace, language, answer, title
         self.full = has_rows(trace)
         self.contents = followed(trace, trace.end) if self.full else unfollowed(trace)
         self._order = np.argsort(trace.end, kind="stable")
@@ -61,6 +66,18 @@ class Film:
         self._done = 0
         self._pages: dict[tuple[str, float], Ground] = {}
         self._rewind()
+
+    @cached_property
+    def title(self) -> str:
+        """The sentence above the picture, of the trace alone unless it was given."""
+        return self._title or heading(self.trace, self.language)
+
+    @cached_property
+    def answer(self) -> tuple[str, str]:
+        """What is said of the run, and why; of the trace alone unless it was given."""
+        answer = self._answer or answer_of([of_trace(self.trace)], ("",), self.language, remedies=False)
+        headline, *others = (read(answer.get(part, [])) for part in PARTS)
+        return headline, " ".join(filter(None, others))
 
     @cached_property
     def captions(self) -> list[str]:

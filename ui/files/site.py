@@ -230,7 +230,7 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 
 def _page(exhibit: Exhibit, played: Played, language: str, address: str) -> str:
     """The player of an example, and the ways on."""
-    pairs = zip(played.traces, played.titles, strict=True)
+    pairs = zip(played.traces, played.names(language), strict=True)
     runs = [_packed(trace, language, title) for trace, title in pairs]
     more = {"offers": offers(language), "answer": played.answer(language)}
     data = player_data(runs, language, Start(0.0, exhibit.view), **more)

@@ -94,9 +94,9 @@ class RunWidget(Shown):
         self._played = played
         runs = [
             pack(trace, display.language) | {"title": title}
-            for trace, title in zip(played.traces, played.titles, strict=True)
+            for trace, title in zip(played.traces, played.names(display.language), strict=True)
         ]
-        answer = played.answer(display.language)
+        answer = played.answer(display.language) | {"title": played.heading(display.language)}
         data = player_data(runs, display.language, offers=offers(display.language), answer=answer)
         super().__init__(display, played.link, data=data, view=view or FIRST, time=time)
 

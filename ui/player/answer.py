@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ops.answers import Outcome, answer, answer_alone
+from ops.answers import Outcome, answer, answer_alone, outcome_of
 from ops.answers.answer import Answered, factor
 from ops.answers.change import changes
+from ops.plan import Plan
+from ops.plan.notation import beside
 from sim.errors import Message
 from sim.units import fmt_time
+from ui.player.titles import run_titles
 from ui.text import speaking, worded
 
 PARTS = ("headline", "reason", "remedy")
@@ -35,6 +39,16 @@ def answer_of(outcomes: Sequence[Outcome], titles: Sequence[str], language: str,
         "asks": is_loss and not remedies,
         "changes": _changes(outcomes, language) if len(outcomes) == 2 else [],
     }
+
+
+def answer_beside(
+    outcome: Outcome, plan: Plan, others: Sequence[Plan], language: str, *, remedies: bool = True
+) -> dict[str, Any]:
+    """Return the answer of a plan that has run beside others, which are run for it. Raises InputError."""
+    runs = replace(plan, against=beside([other.kept_beside() for other in others])) if others else plan
+    with speaking(language):
+        titles = run_titles(runs)
+    return answer_of([outcome, *map(outcome_of, others)], titles, language, remedies=remedies)
 
 
 def written(answered: Answered, language: str) -> dict[str, Any]:
