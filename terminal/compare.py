@@ -1,21 +1,22 @@
 """`compare`: algorithms side by side."""
 
-import math
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import click
 
-from ops.answers import Answered, answer, carried_out, of_run, of_stall
+from ops.answers import answer, answer_several, carried_out, of_ended, of_run
+from ops.answers.names import called
 from ops.lab.crossovers import crossovers
 from ops.libraries.nccl.own.band import band_of
 from ops.plan import Plan
 from ops.plan.notation import differences
 from ops.run import Run
-from sim.errors import InputError
+from sim.errors import InputError, Message
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
-from terminal.shared.facts import parts
+from terminal.shared.facts import parts, said
 from terminal.shared.options import FAULT, MACHINE_ALONE, NETWORKS, RANKS, SIZE, TOPOLOGY, asks
 
 
@@ -64,9 +65,10 @@ def compare(plan: Plan, algorithms: tuple[str, ...], against: str | None) -> Ans
     data |= {key: best[key] for key in ("nccl", "expected_error")}
     data |= {"winner_network": best["network"]} if "network" in best else {}
     text = _text(data)
-    if len(algorithms) == 2 and len(plans) == 1:
-        before, after = (of_run(run, plan.of(spec)) for spec, run in zip(algorithms, runs, strict=True))
-        text = "\n".join([said(data, answer(before, after)), text])
+    outcomes = [of_run(run, each.of(spec)) for run, (each, spec) in zip(runs, product(plans, algorithms), strict=True)]
+    names = [_called(row) for row in rows]
+    answered = answer(*outcomes) if len(outcomes) == 2 else answer_several(outcomes, names)
+    text = "\n".join([said(data, answered), text])
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, text)
 
 
@@ -79,26 +81,18 @@ def _what_if(plan: Plan, against: str) -> Answer:
     ended = [carried_out(each) for each in plans]
     rows = [_row(plan.algorithm, run) if isinstance(run, Run) else _stalled(plan.algorithm) for run in ended]
     data: dict[str, Any] = {"machine": ended[1].topology.name, "runs": rows, "compared_to": changes[0]}
-    before, after = (
-        of_run(run, each) if isinstance(run, Run) else of_stall(run, each)
-        for run, each in zip(ended, plans, strict=True)
-    )
-    text = said(data, answer(before, after))
+    text = said(data, answer(*map(of_ended, ended, plans)))
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, text)
+
+
+def _called(row: dict[str, Any]) -> Message:
+    """A row's run as a sentence begins with it."""
+    name = called(row["algorithm"], first=True)
+    return Message("answer.called.with", name=name, settings=row["network"]) if row.get("network") else name
 
 
 def _stalled(spec: str) -> dict[str, Any]:
     return {"algorithm": spec, "time_s": None, "verified": False}
-
-
-def said(data: dict[str, Any], answered: Answered) -> str:
-    """Add an answer to what a command answers as JSON; returns it as text."""
-    sentences = {name: getattr(answered, name) for name in ("sentence", "reason", "remedy")}
-    words = {name: str(message) if message else None for name, message in sentences.items()}
-    numbers = {"before_s": answered.before, "after_s": answered.after, "factor": answered.factor}
-    finite = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
-    data["answer"] = {**words, **finite, "shows": answered.shows or None}
-    return "\n".join(filter(None, words.values()))
 
 
 def _row(spec: str, outcome: Run) -> dict[str, Any]:

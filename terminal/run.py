@@ -14,7 +14,8 @@ from sim.errors import first_few
 from sim.schedule.displacements import extent
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
-from terminal.shared.facts import above, facts
+from terminal.shared.facts import above as above_bound
+from terminal.shared.facts import change_said, facts
 from terminal.shared.files import TO_WRITE
 from terminal.shared.numbers import check, in_words, kind_of
 from terminal.shared.options import RUN, asks, carried_out
@@ -51,8 +52,9 @@ def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     apart = contradiction(plan, outcome)
     data |= {"contradictions": [str(apart)]} if apart else {}
     data |= {"sim_s": outcome.timing.real.get("sim_s", 0.0), "wall_s": time.perf_counter() - begun}
+    above = change_said(data, plan, outcome)
     right = outcome.verdict.ok and (numbers is None or numbers["right"])
-    return Answer(DONE if right else NO, data, _text(data, outcome))
+    return Answer(DONE if right else NO, data, "\n".join([*above, _text(data, outcome)]))
 
 
 def _placed(plan: Plan) -> dict[str, Any]:
@@ -90,7 +92,7 @@ def _rows(data: dict[str, Any], outcome: Run) -> dict[str, str]:
     if "extent_bytes" in data:
         rows["buffer"] = f"{fmt_size(data['extent_bytes'])} from the first byte to the end of the last block"
     if data["bound_s"]:
-        ratio = f" ({above(data['time_s'], data['bound_s'])})"
+        ratio = f" ({above_bound(data['time_s'], data['bound_s'])})"
         rows["bound"] = f"{fmt_time(data['bound_s'])} is the lower bound{ratio}"
     if data["bottleneck"]:
         busiest = data["bottleneck"]

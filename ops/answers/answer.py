@@ -1,13 +1,13 @@
 """The answer to a what-if: what changed, from what to what, by which factor, why, and what would win it back."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ops.answers.change import change_of
 from ops.answers.names import called
 from ops.answers.outcome import Outcome
-from ops.answers.reason import shown_link, why_longer, why_never, why_same
+from ops.answers.reason import Reason, shown_link, why_longer, why_never, why_same
 from ops.answers.remedy import remedy
 from sim.errors import Message
 from sim.units import fmt_share, fmt_time
@@ -80,24 +80,78 @@ def answer(before: Outcome, after: Outcome, *, remedies: bool = True) -> Answere
     Answered
         The sentence, and the numbers in it.
     """
-    words: dict[str, object] = {"change": _change(before, after)}
+    change = _change(before, after)
+    words: dict[str, object] = {"change": change}
     if after.standstill:
         key, why = "answer.never", why_never(after.standstill)
     elif before.standstill:
         key, why = "answer.ends", why_never(before.standstill)
         words["after"] = fmt_time(after.time)
-    elif abs(after.time - before.time) <= SAME * before.time:
-        key, why = "answer.same", why_same(before, after)
-        words["after"] = fmt_time(after.time)
     else:
-        worse = after.time > before.time
-        slower, faster = (after, before) if worse else (before, after)
-        old, new = _times(before.time, after.time)
-        words |= {"before": old, "after": new, "factor": factor(slower.time / faster.time)}
-        key, why = "answer.slower" if worse else "answer.faster", why_longer(slower, faster, ahead=not worse)
+        key, words = _timed(change, before.time, after.time)
+        why = why_different(before, after)
     lost = remedies and key in ("answer.never", "answer.slower")
     helps = remedy(after) if lost else None
     return Answered(before.time, after.time, Message(key, **words), why.message, helps, why.shows)
+
+
+def answer_several(outcomes: Sequence[Outcome], names: Sequence[str | Message]) -> Answered:
+    """Say which of several runs is the fastest, by how much, and why.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+        Two runs or more.
+    names : sequence of str or Message
+        What each of them is called at the beginning of a sentence.
+
+    Returns
+    -------
+    Answered
+        From the time of the second to that of the first.
+    """
+    order = sorted(range(len(outcomes)), key=lambda k: outcomes[k].time)
+    first, second = (outcomes[k] for k in order[:2])
+    words: dict[str, object] = {"name": names[order[0]], "count": len(outcomes)}
+    if first.standstill:
+        why = why_never(first.standstill)
+        return Answered(first.time, first.time, Message("answer.won.none", **words), why.message, None, why.shows)
+    words |= {"after": fmt_time(first.time), "second": names[order[1]]}
+    if second.standstill:
+        why = why_never(second.standstill)
+        return Answered(second.time, first.time, Message("answer.won.only", **words), why.message, None, why.shows)
+    why = why_different(second, first)
+    if is_same(second.time, first.time):
+        return Answered(second.time, first.time, Message("answer.won.tie", **words), why.message, None, why.shows)
+    words["factor"] = factor(second.time / first.time)
+    return Answered(second.time, first.time, Message("answer.won", **words), why.message, None, why.shows)
+
+
+def why_different(before: Outcome, after: Outcome) -> Reason:
+    """Return why one run takes longer or shorter than another before it, or just as long."""
+    if is_same(before.time, after.time):
+        return why_same(before, after)
+    worse = after.time > before.time
+    return why_longer(*((after, before) if worse else (before, after)), ahead=not worse)
+
+
+def is_same(before: float, after: float) -> bool:
+    """Return whether two times are the same, but for rounding."""
+    return abs(after - before) <= SAME * before
+
+
+def timed(change: Message, before: float, after: float) -> Message:
+    """Say of a change from what to what time it leads, s, and by which factor."""
+    key, words = _timed(change, before, after)
+    return Message(key, **words)
+
+
+def _timed(change: Message, before: float, after: float) -> tuple[str, dict[str, object]]:
+    if is_same(before, after):
+        return "answer.same", {"change": change, "after": fmt_time(after)}
+    old, new = _times(before, after)
+    words = {"change": change, "before": old, "after": new, "factor": factor(max(before, after) / min(before, after))}
+    return "answer.slower" if after > before else "answer.faster", words
 
 
 def _change(before: Outcome, after: Outcome) -> Message:

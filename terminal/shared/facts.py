@@ -1,12 +1,17 @@
 """An outcome as plain data, what every command that runs something answers as JSON; and where its time went."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ops.answers import Answered, answer, of_run, outcome_of
+from ops.answers.change import baseline
 from ops.libraries.nccl.own.band import band_of
+from ops.plan import Plan
 from ops.run import Run
+from sim.errors import Message
 from sim.placement import placement_of
 from sim.trace import Timing, Trace
 from sim.trace.breakdown import PARTS, shared_link
@@ -49,6 +54,32 @@ def stalled(trace: Trace) -> dict[str, Any]:
         "verified": False,
         "faults": [{"fault": spec} for spec in trace.faults if spec],
     }
+
+
+def said(data: dict[str, Any], answered: Answered) -> str:
+    """Add an answer to what a command answers as JSON; returns it as text."""
+    text = opened(data, [answered.sentence, answered.reason], answered.remedy)
+    numbers = {"before_s": answered.before, "after_s": answered.after, "factor": answered.factor}
+    finite = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
+    data["answer"] |= {**finite, "shows": answered.shows or None}
+    return text
+
+
+def opened(data: dict[str, Any], messages: Sequence[Message], remedy: Message | None = None, mark: str = "") -> str:
+    """Add sentences, the answer before its reasons, to what a command answers as JSON.
+
+    Returns them as text, with a mark before each line.
+    """
+    sentence, *reasons = map(str, messages)
+    helps = str(remedy) if remedy else None
+    data["answer"] = {"sentence": sentence, "reason": " ".join(reasons) or None, "remedy": helps}
+    return "\n".join(f"{mark}{line}" for line in (sentence, *reasons, helps) if line)
+
+
+def change_said(data: dict[str, Any], plan: Plan, outcome: Run) -> list[str]:
+    """Add what the faults and edits of a plan did to its run; returns it as lines, none where it has neither."""
+    before = baseline(plan)
+    return [said(data, answer(outcome_of(before), of_run(outcome, plan), remedies=False))] if before else []
 
 
 def origin(outcome: Run) -> dict[str, Any]:
