@@ -1,5 +1,6 @@
 """The answers of the lab: of a map of winners, of rows of a grid, and of links that are changed one after the other."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -34,6 +35,8 @@ def answer_map(winners: WinnerMap, why: Why | None = None) -> list[Message]:
     del cells[""]
     if not cells:
         return [Message("answer.wins.none", count=len(winners.names))]
+    if len(winners.names) == 1:
+        return [_alone(winners.names[0], [time for time in winners.time.ravel().tolist() if math.isfinite(time)])]
     name, most = cells.most_common(1)[0]
     words: dict[str, object] = {"name": called(name, first=True), "of": len(winners.names), "cells": count}
     ahead = _ahead(winners, name, why)
@@ -56,7 +59,7 @@ def _ahead(winners: WinnerMap, name: str, why: Why | None) -> list[Message]:
     )
     rest = {other: time for other, time in times.items() if other != name}
     second = min(rest, key=rest.__getitem__, default="")
-    if not second or rest[second] == float("inf"):
+    if not second or rest[second] == math.inf:
         return []
     words = {"ranks": n, "size": fmt_size(size), "after": fmt_time(times[name]), "second": called(second)}
     if is_same(rest[second], times[name]):
@@ -89,19 +92,19 @@ def answer_rows(rows: Sequence[Row]) -> list[Message]:
     if not cells:
         return [Message("answer.wins.none", count=len(names))]
     if len(names) == 1:
-        times = [time for several in cells.values() for time in several.values()]
-        words = {
-            "name": called(next(iter(names)), first=True),
-            "least": fmt_time(min(times)),
-            "most": fmt_time(max(times)),
-        }
-        key = "answer.alone.time" if is_same(min(times), max(times)) else "answer.rows.one"
-        return [Message(key, **words, algorithm=words["name"], after=words["most"], cells=len(times))]
+        return [_alone(next(iter(names)), [time for several in cells.values() for time in several.values()])]
     wins = Counter(min(several, key=lambda name: (several[name], name)) for several in cells.values())
     name, most = wins.most_common(1)[0]
     words = {"name": called(name, first=True), "of": len(names), "cells": len(cells), "count": most}
     key = "answer.wins.one" if len(cells) == 1 else "answer.wins.all" if most == len(cells) else "answer.wins"
     return [Message(key, **words)]
+
+
+def _alone(name: str, times: Sequence[float]) -> Message:
+    """The times of all that there is to compare, s."""
+    words = {"name": called(name, first=True), "least": fmt_time(min(times)), "most": fmt_time(max(times))}
+    key = "answer.alone.time" if is_same(min(times), max(times)) else "answer.rows.one"
+    return Message(key, **words, algorithm=words["name"], after=words["most"], cells=len(times))
 
 
 def _whose(row: Row) -> str:

@@ -201,7 +201,9 @@ def test_a_training_step_says_what_is_exposed_what_it_waits_for_and_what_helps(w
 def test_a_map_says_who_wins_most_and_from_which_size():
     times = np.array([[[1.0, 2.0], [2.0, 1.0]], [[1.0, 2.0], [1.0, 2.0]]])
     names = ("allreduce.ring", "allreduce.recursive_doubling")
-    most, line = map(str, answer_map(WinnerMap((2, 4), (1024, 1 << 20), names, times[::-1], {})))
-    assert most == "Ring is the fastest in 3 of 4 cells."
-    assert line == "On 4 ranks: ring, recursive doubling from 1 MiB."
-    assert str(answer_map(WinnerMap((2,), (1024,), names[:1], times[:1, :1, :1], {}))[0]).endswith("all 1 cells.")
+    most, line, ahead = map(str, answer_map(WinnerMap((2, 4), (1024, 1 << 20), names, times[::-1], {})))
+    assert most == "Ring is the fastest of 2 algorithms in 3 of 4 cells."
+    assert line == "On 4 ranks: ring; recursive doubling from 1 MiB."
+    assert ahead == "On 4 ranks at 1 KiB it takes 1 s, 2× faster than recursive doubling."
+    alone = answer_map(WinnerMap((2,), (1024,), names[:1], times[:1, :1, :1], {}))
+    assert list(map(str, alone)) == ["Ring takes 1 s."]
