@@ -23,6 +23,7 @@ export function factsOf(timeline, { plan, run }) {
   return {
     time: run.time,
     ranks: meta.ranks,
+    transfers: timeline.count,
     size: plan.size,
     parts: why.parts.map(([, spent]) => spent),
     messages: why.messages,

@@ -6,6 +6,7 @@ import { make } from "../player/elements.js";
 const SIZES = { desk: [28, 24, 20, 17, 15], phone: [20, 18, 16, 15, 14] }; // px, the largest that fits is taken
 const LESS = { desk: [16, 15, 14, 13, 12], phone: [16, 15, 14, 13, 12] };
 const PHONE = 720; // px
+const REST = 150; // ms that an answer stands until what would win a loss back is worked out, where that is left to be done
 
 export class Strip {
   #answer;
@@ -13,6 +14,7 @@ export class Strip {
   #own; // what is shown while nothing is tried
   #reason;
   #root;
+  #resting = 0;
   #shows;
   #title;
   #width = 0;
@@ -45,12 +47,22 @@ export class Strip {
     if (answer === this.#answer) return;
     this.#answer = answer;
     this.#root.hidden = answer === undefined;
+    clearTimeout(this.#resting);
     const { headline = [], reason = [], remedy = [] } = answer ?? {};
+    if (answer?.later) this.#resting = setTimeout(() => this.#complete(answer), REST);
     const long = this.#letters;
     this.#fill(this.#headline, headline);
     this.#fill(this.#reason, remedy.length ? [...spansOf(reason), [" ", ""], ...spansOf(remedy)] : reason);
     if (this.#letters !== long) this.#width = 0; // else what is dragged is measured again and again
     this.fit();
+  }
+
+  // Say what would win a loss back, once it is worked out.
+  #complete(answer) {
+    const remedy = answer.later();
+    answer.later = null;
+    this.#answer = null;
+    this.#say(Object.assign(answer, { remedy }));
   }
 
   get #letters() {
