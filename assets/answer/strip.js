@@ -52,7 +52,7 @@ export class Strip {
     if (answer?.later) this.#resting = setTimeout(() => this.#complete(answer), REST);
     const long = this.#letters;
     this.#fill(this.#headline, headline);
-    this.#fill(this.#reason, remedy.length ? [...spansOf(reason), [" ", ""], ...spansOf(remedy)] : reason);
+    this.#fill(this.#reason, remedy.length ? [...spansOf(reason), gapOf(reason), ...spansOf(remedy)] : reason);
     if (this.#letters !== long) this.#width = 0; // else what is dragged is measured again and again
     this.fit();
   }
@@ -93,6 +93,9 @@ export class Strip {
     fitted(this.#reason, LESS[on]);
   }
 }
+
+// What stands between two sentences: nothing in Chinese.
+const gapOf = (words) => [spansOf(words).at(-1)?.[0].endsWith("。") ? "" : " ", ""];
 
 const spansOf = (words) => (typeof words === "string" ? [[words, ""]] : words);
 

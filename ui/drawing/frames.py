@@ -77,7 +77,7 @@ class Film:
         """What is said of the run, and why; of the trace alone unless it was given."""
         answer = self._answer or answer_of([of_trace(self.trace)], ("",), self.language, remedies=False)
         headline, *others = (read(answer.get(part, [])) for part in PARTS)
-        return headline, " ".join(filter(None, others))
+        return headline, " ".join(filter(None, others)).replace("。 ", "。")
 
     @cached_property
     def captions(self) -> list[str]:
