@@ -1,19 +1,20 @@
 """`compare`: algorithms side by side."""
 
+import math
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import click
 
-from ops.answers import answer, answer_several, carried_out, of_ended, of_run
+from ops.answers import Outcome, answer, answer_several, carried_out, of_ended
 from ops.answers.names import called
 from ops.lab.crossovers import crossovers
 from ops.libraries.nccl.own.band import band_of
-from ops.plan import Plan
+from ops.plan import Plan, PreparedRun
 from ops.plan.notation import differences
 from ops.run import Run
 from sim.errors import InputError, Message
+from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import parts, said
@@ -41,19 +42,20 @@ def compare(plan: Plan, algorithms: tuple[str, ...], against: str | None) -> Ans
     if len(set(algorithms)) < len(algorithms):
         raise InputError("compare.algorithm_twice")
     rows: list[dict[str, Any]] = []
-    runs: list[Run] = []
+    outcomes: list[Outcome] = []
     changes: list[dict[str, Any]] = []
     for each in plans:
         machine = each.topology()
         several = {spec: each.of(spec).prepare(machine) for spec in algorithms}
         on = {"network": each.network} if len(plans) > 1 else {}
-        runs += [prepared.run() for prepared in several.values()]
-        rows += [{**_row(spec, run), **on} for spec, run in zip(algorithms, runs[-len(several) :], strict=True)]
+        ends = [_ended(each.of(spec), prepared) for spec, prepared in several.items()]
+        outcomes += [of_ended(run, each.of(spec)) for spec, run in zip(algorithms, ends, strict=True)]
+        rows += [{**_row(spec, run), **on} for spec, run in zip(algorithms, ends, strict=True)]
         sized = any(prepared.work.sized for prepared in several.values())
-        if sized and not each.fault:
+        if sized and not each.fault and all(isinstance(run, Run) for run in ends):
             crossed = crossovers(several)
             changes += [{"below": c.below, "above": c.above, "size_bytes": c.size, **on} for c in crossed]
-    best = min(rows, key=lambda row: row["time_s"])
+    best = min(rows, key=_time)
     data = {
         "machine": machine.name if len(plans) == 1 else replace(plan, network="").topology().name,
         "ranks": several[algorithms[0]].work.n,
@@ -65,7 +67,6 @@ def compare(plan: Plan, algorithms: tuple[str, ...], against: str | None) -> Ans
     data |= {key: best[key] for key in ("nccl", "expected_error")}
     data |= {"winner_network": best["network"]} if "network" in best else {}
     text = _text(data)
-    outcomes = [of_run(run, each.of(spec)) for run, (each, spec) in zip(runs, product(plans, algorithms), strict=True)]
     names = [_called(row) for row in rows]
     answered = answer(*outcomes) if len(outcomes) == 2 else answer_several(outcomes, names)
     text = "\n".join([said(data, answered), text])
@@ -79,7 +80,7 @@ def _what_if(plan: Plan, against: str) -> Answer:
         raise InputError("option.compare_to", text=against)
     plans = [plan.changed(changes[0]), plan]
     ended = [carried_out(each) for each in plans]
-    rows = [_row(plan.algorithm, run) if isinstance(run, Run) else _stalled(plan.algorithm) for run in ended]
+    rows = [_row(plan.algorithm, run) for run in ended]
     data: dict[str, Any] = {"machine": ended[1].topology.name, "runs": rows, "compared_to": changes[0]}
     text = said(data, answer(*map(of_ended, ended, plans)))
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, text)
@@ -91,12 +92,19 @@ def _called(row: dict[str, Any]) -> Message:
     return Message("answer.called.with", name=name, settings=row["network"]) if row.get("network") else name
 
 
-def _stalled(spec: str) -> dict[str, Any]:
-    return {"algorithm": spec, "time_s": None, "verified": False}
+def _ended(plan: Plan, prepared: PreparedRun) -> Run | Trace:
+    own = replace(plan, against="")
+    return carried_out(own, lambda other: (prepared if other == own else other.prepare()).run())
 
 
-def _row(spec: str, outcome: Run) -> dict[str, Any]:
+def _time(row: dict[str, Any]) -> float:
+    return math.inf if row["time_s"] is None else float(row["time_s"])
+
+
+def _row(spec: str, outcome: Run | Trace) -> dict[str, Any]:
     """How one of them went, and why it took so long."""
+    if isinstance(outcome, Trace):
+        return {"algorithm": spec, "time_s": None, "verified": False, "nccl": None, "expected_error": None}
     why = outcome.breakdown
     return {
         "algorithm": spec,
@@ -116,16 +124,19 @@ def _row(spec: str, outcome: Run) -> dict[str, Any]:
 
 
 def _text(data: dict[str, Any]) -> str:
-    rows = sorted(data["runs"], key=lambda row: row["time_s"])
+    rows = sorted(data["runs"], key=_time)
     wide = max(len(row["algorithm"]) for row in rows)
     nets = max(len(row.get("network", "")) for row in rows)
     load = f", {fmt_size(data['size_bytes'])}" if data["size_bytes"] else ""
     lines = [f"{data['machine']}: {data['ranks']} ranks{load}"]
     for row in rows:
+        net = f"  {row['network']:{nets}}" if nets else ""
+        if row["time_s"] is None:
+            lines.append(f"  {row['algorithm']:{wide}}{net}  never ends")
+            continue
         why = f"{row['messages_in_a_row']} messages in a row, waiting {fmt_time(row['waiting_s'])}"
         rate = f"  {fmt_bandwidth(row['busbw_Bps']):>10}" if load else ""
         wrong = "" if row["verified"] else "  WRONG"
-        net = f"  {row['network']:{nets}}" if nets else ""
         lines.append(f"  {row['algorithm']:{wide}}{net}  {fmt_time(row['time_s']):>9}{rate}  {why}{wrong}")
     for change in data["crossovers"]:
         on = f" with {change['network']}" if "network" in change else ""

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ops.answers import outcome_of
-from ops.answers.reason import why_never
+from ops.answers.outcome import Standstill
 from ops.answers.winners import answer_losses
 from ops.lab.sensitivity import Loss
 from ops.lab.sensitivity import failures as losses_of
 from ops.plan import Plan
 from ops.plan.notation import listed
-from sim.errors import Message
 from sim.units import fmt_time
 from terminal import DONE, Answer, command
 from terminal.shared.facts import opened
@@ -37,16 +36,15 @@ def failures(plan: Plan, figure: str | None) -> Answer:
             for src, dst in loss.cables
         ]
     }
-    above = opened(data, answer_losses(time, losses, _why(plan, losses)))
+    above = opened(data, answer_losses(time, losses, _stands(plan, losses)))
     return Answer(DONE, data, "\n".join([above, title(plain), *stuck, *(f"  {line}" for line in table(body))]))
 
 
-def _why(plan: Plan, losses: Sequence[Loss]) -> Message | None:
-    """Who waits for whom without the first link that stops the run."""
+def _stands(plan: Plan, losses: Sequence[Loss]) -> Standstill | None:
+    """How the run stands still without the first link that stops it."""
     stops = next((loss for loss in losses if loss.time is None), None)
     if stops is None:
         return None
     src, dst = stops.cables[0]
     dead = f"dead_link:src={src},dst={dst},reroute=yes"
-    stands = outcome_of(replace(plan, fault=listed([*plan.faults, dead]))).standstill
-    return why_never(stands).message if stands else None
+    return outcome_of(replace(plan, fault=listed([*plan.faults, dead]))).standstill

@@ -1,12 +1,10 @@
 """`render`: a run as a file to take away."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import click
 
-from ops import answers
 from ops.answers import of_ended
 from ops.answers.change import baseline
 from ops.plan import Plan
@@ -15,9 +13,9 @@ from ops.run.part import FULL, shown
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from terminal import DONE, NO, Answer, BatchCommand, command
-from terminal.shared.facts import facts, stalled
+from terminal.shared.facts import facts_of
 from terminal.shared.files import TO_WRITE, ending_of
-from terminal.shared.options import RUN, asks, carried_out
+from terminal.shared.options import RUN, asks, ended
 from terminal.shared.progress import Bar
 from terminal.shared.types import LANGUAGE, NUMBER, TIME, WHOLE
 from ui.export import exports
@@ -55,14 +53,13 @@ def render(plan: Plan, output: str, view: str, language: str, theme: str | None,
     drawn["dark"] = drawn["dark"] or theme == "dark"
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)
     shot.check(ending)
-    ended = answers.carried_out(plan, partial(carried_out, history=True, written=FULL))
+    run = ended(plan, history=True, written=FULL)
     others = plan.others() or [*filter(None, [baseline(plan)])]
-    answer = answer_beside(of_ended(ended, plan), plan, others, language)
-    trace = shown(ended) if isinstance(ended, Run) else ended
+    answer = answer_beside(of_ended(run, plan), plan, others, language)
+    trace = shown(run) if isinstance(run, Run) else run
     made = exports.render(trace, ending, replace(shot, plan=plan, answer=answer))
     write_whole(output, made)
     title, sentence = exports.EXPORTS[ending].title, read(answer["headline"])
-    data = facts(ended) if isinstance(ended, Run) else stalled(ended)
-    data |= {"file": output, "bytes": len(made), "kind": title, "answer": sentence}
+    data = facts_of(run) | {"file": output, "bytes": len(made), "kind": title, "answer": sentence}
     text = f"{sentence}\n{trace.schedule.name} is in {output}: {title}, {len(made):,} bytes"
     return Answer(DONE if data["verified"] else NO, data, text)

@@ -12,13 +12,14 @@ from ops.run import Run
 from sim.base.files.whole_file import write_whole
 from sim.errors import first_few
 from sim.schedule.displacements import extent
+from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
 from terminal.shared.facts import above as above_bound
-from terminal.shared.facts import change_said, facts
+from terminal.shared.facts import change_said, facts, stalled, title_of
 from terminal.shared.files import TO_WRITE
 from terminal.shared.numbers import check, in_words, kind_of
-from terminal.shared.options import RUN, asks, carried_out
+from terminal.shared.options import RUN, asks, ended
 
 PROMPT = {"build_s": 0.0, "verify_s": 0.0}
 """Real seconds where nothing had to be built or proved."""
@@ -44,7 +45,9 @@ def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     kind = kind_of(plan) if plan.dtype or plan.op else None
     placed = _placed(plan)
     every = unfolded or trace is not None or kind is not None
-    outcome = carried_out(plan, history=trace is not None, written=math.inf if every else 0)
+    outcome = ended(plan, history=trace is not None, written=math.inf if every else 0)
+    if isinstance(outcome, Trace):
+        return _never(plan, outcome, trace)
     numbers = check(plan, outcome, *kind) if kind else None
     if trace is not None:
         write_whole(trace, outcome.trace.to_json())
@@ -55,6 +58,14 @@ def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     above = change_said(data, plan, outcome)
     right = outcome.verdict.ok and (numbers is None or numbers["right"])
     return Answer(DONE if right else NO, data, "\n".join([*above, _text(data, outcome)]))
+
+
+def _never(plan: Plan, stopped: Trace, file: str | None) -> Answer:
+    """Say who waits for whom in a run that never ends."""
+    if file is not None:
+        write_whole(file, stopped.to_json())
+    data = stalled(stopped)
+    return Answer(NO, data, "\n".join([*change_said(data, plan, stopped), title_of(data)]))
 
 
 def _placed(plan: Plan) -> dict[str, Any]:

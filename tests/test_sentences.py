@@ -6,7 +6,7 @@ import pytest
 
 import cli
 from sim.units import fmt_time
-from terminal import DONE
+from terminal import DONE, NO
 
 SERVER = "--machine dual_socket_pcie --size 1MiB"
 
@@ -117,7 +117,7 @@ def test_sensitivity_says_which_links_cost_and_win_most(capsys):
 
 def test_failures_says_who_waits_for_whom_and_which_link_costs_most(capsys):
     data, _ = said(f"failures allreduce.ring {SERVER}", capsys)
-    assert data["answer"]["sentence"].endswith(": the run never ends.")
+    assert data["answer"]["sentence"].endswith("; the run never ends.")
     assert "Ranks wait for each other in a circle: 0 → 7 → " in data["answer"]["reason"]
     assert "11 of 11 links stop the run" in data["answer"]["reason"]
     data, _ = said("failures allgather.ring --machine ring:ranks=4 --size 4KiB", capsys)
@@ -129,3 +129,25 @@ def test_workload_says_how_much_is_exposed_and_what_would_win_it_back(capsys):
     data, _ = said("workload ddp --machine switch:ranks=2,bandwidth=3GBps", capsys)
     assert data["answer"]["sentence"].startswith(f"The step takes {fmt_time(data['step_time_s'])}; ")
     assert data["answer"]["remedy"].startswith("Twice the bandwidth on all links of kind NVL brings ")
+
+
+@pytest.mark.parametrize("command", ["run", "why", "compare"])
+@pytest.mark.parametrize(
+    "change", ["--fault dead_link:src=CPU0,dst=CPU1,start=10us", "--edit cut_cable:src=CPU0,dst=CPU1"]
+)
+def test_commands_say_who_waits_for_whom_in_a_run_that_never_ends(command, change, capsys):
+    assert cli.main([command, *f"allreduce.ring {SERVER} {change} --json".split()]) == NO
+    data = json.loads(capsys.readouterr().out)
+    assert "nothing moves after " in data["answer"]["sentence"]
+    assert data["answer"]["reason"].startswith("Ranks wait for each other in a circle: 0 → 7 → ")
+    assert "CPU0 ↔ CPU1 carries nothing and stops the messages 3 → 4, 7 → 0." in data["answer"]["reason"]
+    assert (data["runs"][1] if command == "compare" else data)["time_s"] is None
+
+
+def test_of_several_algorithms_those_that_never_end_are_named(capsys):
+    dead = "--machine dgx1v --size 1MiB --edit cut_cable:src=CPU0,dst=CPU1"
+    assert cli.main(f"compare allreduce.ring allreduce.binomial_tree {dead}".split()) == NO
+    sentence, reason, *table = capsys.readouterr().out.splitlines()
+    assert sentence.startswith("Binomial tree instead of ring: the run ends after ")
+    assert reason.startswith("Before: Ranks wait for each other in a circle")
+    assert any(row.split() == ["allreduce.ring", "never", "ends"] for row in table)

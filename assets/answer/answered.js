@@ -96,7 +96,7 @@ function same(before, after, changes) {
   if (!changed.length) {
     const rank = changes.map(([, spec]) => /^straggler:(?:.*,)?rank=(\d+)/.exec(spec)?.[1]).find(Boolean);
     if (rank) return { message: ["answer.why.slack", { rank }], place: "rank", shows: `rank:${rank}` };
-    return { message: ["answer.why.same", {}], place: "", shows: "" };
+    return alike(before, after, changes);
   }
   const { names, bytes, use } = after.links;
   const used = changed.filter((name) => bytes[names.lastIndexOf(name)] > 0);
@@ -107,8 +107,42 @@ function same(before, after, changes) {
   const busy = used.map((name) => use[names.lastIndexOf(name)]);
   const link = used[first(busy)];
   const values = { link, share: percent(busy[first(busy)]) };
+  const held = heldAlike(before, after);
+  if (held && endsOf(link) !== endsOf(held.name))
+    return {
+      message: ["answer.why.still", { held: held.name, ...values }],
+      place: "held",
+      shows: shownLink(held.name),
+    };
   return { message: ["answer.why.room", values], place: "link", shows: shownLink(link) };
 }
+
+// Why two runs whose links are the same take just as long.
+function alike(before, after, changes) {
+  const held = heldAlike(before, after);
+  if (held) {
+    const share = percent(after.links.use[held.link]);
+    return { message: ["answer.why.both", { link: held.name, share }], place: "link", shows: shownLink(held.name) };
+  }
+  if (changes.some(([word]) => !MACHINE.has(word)) && after.messages && after.messages === before.messages) {
+    const values = { messages: after.messages.toLocaleString("en") };
+    return { message: ["answer.why.both.messages", values], place: "messages", shows: "part:latency" };
+  }
+  return { message: ["answer.why.same", {}], place: "", shows: "" };
+}
+
+// The link that both runs wait for, or null.
+function heldAlike({ link: one }, { link: two }) {
+  const isSame = one && two && endsOf(one.name) === endsOf(two.name);
+  return isSame && Math.min(one.share, two.share) >= LEAST ? two : null;
+}
+
+// The two ends of a link, whichever comes first.
+const endsOf = (name) =>
+  name
+    .split(/ [→↔] /)
+    .toSorted()
+    .join();
 
 // Bandwidth and latency of all links from one device to another, by name.
 function ratesOf({ names, bandwidth, latency }) {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ops.answers.change import change_of
 from ops.answers.names import called
 from ops.answers.outcome import Outcome
-from ops.answers.reason import Reason, shown_link, why_longer, why_never, why_same
+from ops.answers.reason import Reason, shown_link, why_before, why_longer, why_never, why_same
 from ops.answers.remedy import remedy
 from sim.errors import Message
 from sim.units import fmt_share, fmt_time
@@ -16,7 +16,7 @@ SAME = 1e-9
 """Share of a time within which two runs take equally long."""
 SLIGHT = 1.05
 """Below this factor a difference is given in percent."""
-REASONS = ("link", "rank", "links", "part", "bytes", "messages", "share", "ranks", "first")
+REASONS = ("held", "link", "reason", "rank", "links", "part", "bytes", "messages", "share", "ranks", "first")
 """Places of a reason's text, of which the first that it has shows the reason."""
 
 
@@ -36,6 +36,8 @@ class Answered:
         What would win a loss back.
     shows : str
         What shows the reason: `link:SRC>DST`, `rank:N` or `part:NAME`; nothing where no picture does.
+    halt : float
+        Seconds until nothing moves in a run that never ends.
     """
 
     before: float
@@ -44,6 +46,7 @@ class Answered:
     reason: Message
     remedy: Message | None = None
     shows: str = ""
+    halt: float = math.inf
 
     @property
     def factor(self) -> float:
@@ -53,9 +56,13 @@ class Answered:
     @property
     def evidence(self) -> list[tuple[Message, Mapping[str, str]]]:
         """Sentence, reason and remedy, and what shows the words in their places; `t:SECONDS` is an instant."""
-        times = {"before": f"t:{self.before!r}", "after": f"t:{self.after!r}", "factor": "why"}
+        end = self.halt if math.isinf(self.after) else self.after
+        times = {"before": f"t:{self.before!r}", "after": f"t:{end!r}", "factor": "why"}
         place = next((name for name in REASONS if name in self.reason.values), "")
         shown = {place: self.shows} if self.shows else {}
+        second = self.reason.values.get("second")
+        if isinstance(second, Message):  # the links that hold up ranks which wait for each other
+            shown["second"] = shown_link(str(second.values["links"]).split(", ")[0])
         parts: list[tuple[Message, Mapping[str, str]]] = [(self.sentence, times), (self.reason, shown)]
         if self.remedy:
             link = self.remedy.values.get("link")
@@ -82,17 +89,19 @@ def answer(before: Outcome, after: Outcome, *, remedies: bool = True) -> Answere
     """
     change = _change(before, after)
     words: dict[str, object] = {"change": change}
+    halt = after.time
     if after.standstill:
-        key, why = "answer.never", why_never(after.standstill)
+        key, why, halt = "answer.never", why_never(after.standstill), after.standstill.time
+        words["after"] = fmt_time(halt)
     elif before.standstill:
-        key, why = "answer.ends", why_never(before.standstill)
+        key, why = "answer.ends", why_before(why_never(before.standstill))
         words["after"] = fmt_time(after.time)
     else:
         key, words = _timed(change, before.time, after.time)
         why = why_different(before, after)
     lost = remedies and key in ("answer.never", "answer.slower")
     helps = remedy(after) if lost else None
-    return Answered(before.time, after.time, Message(key, **words), why.message, helps, why.shows)
+    return Answered(before.time, after.time, Message(key, **words), why.message, helps, why.shows, halt)
 
 
 def answer_several(outcomes: Sequence[Outcome], names: Sequence[str | Message]) -> Answered:

@@ -7,7 +7,8 @@ from typing import Any
 
 from ops.answers.answer import factor, is_same, timed, why_different
 from ops.answers.names import called, machine_called
-from ops.answers.outcome import Outcome
+from ops.answers.outcome import Outcome, Standstill
+from ops.answers.reason import why_never
 from ops.lab.grid import OWN
 from ops.lab.sensitivity import Loss, Swing
 from ops.lab.winners import WinnerMap, named, went_well
@@ -179,16 +180,20 @@ def _swung(swing: Swing, times: float) -> Message:
     return Message(f"answer.change.links.{swing.what}{plain}", share=share, links=swing.name.replace(" x ", " × "))
 
 
-def answer_losses(time: float, losses: Sequence[Loss], why: Message | None) -> list[Message]:
-    """Say which links stop a run of so many seconds if they fail, and `why`; and which cost most of the others."""
+def answer_losses(time: float, losses: Sequence[Loss], stands: Standstill | None) -> list[Message]:
+    """Say which links stop a run of so many seconds if they fail, and which cost most of the others.
+
+    `stands` is how it stands still without the first of those that stop it.
+    """
     if not losses:
         return [Message("answer.links.none", after=fmt_time(time))]
     stop = [loss for loss in losses if loss.time is None]
     dear = max((loss for loss in losses if loss.time is not None), key=lambda loss: loss.time or 0.0, default=None)
     said = []
+    if stop and stands:
+        said.append(Message("answer.never", change=_without(stop[0]), after=fmt_time(stands.time)))
+        said.append(why_never(stands).message)
     if stop:
-        said.append(Message("answer.never", change=_without(stop[0])))
-        said += [why] if why else []
         count, every = (sum(len(loss.cables) for loss in some) for some in (stop, losses))
         said.append(Message("answer.links.stop", count=count, all=every))
     if dear and dear.time is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.answers import Answered, answer, of_run, outcome_of
+from ops.answers import Answered, answer, answer_alone, of_ended, outcome_of
 from ops.answers.change import baseline
 from ops.libraries.nccl.own.band import band_of
 from ops.plan import Plan
@@ -40,6 +40,11 @@ def facts(outcome: Run) -> dict[str, Any]:
         "faults": _faults(timing),
         "bottleneck": worst and {"src": worst.src, "dst": worst.dst, "bytes": worst.bytes, "share": worst.share},
     }
+
+
+def facts_of(ended: Run | Trace) -> dict[str, Any]:
+    """A run as plain data, or one that never ends."""
+    return facts(ended) if isinstance(ended, Run) else stalled(ended)
 
 
 def stalled(trace: Trace) -> dict[str, Any]:
@@ -76,10 +81,19 @@ def opened(data: dict[str, Any], messages: Sequence[Message], remedy: Message | 
     return "\n".join(f"{mark}{line}" for line in (sentence, *reasons, helps) if line)
 
 
-def change_said(data: dict[str, Any], plan: Plan, outcome: Run) -> list[str]:
-    """Add what the faults and edits of a plan did to its run; returns it as lines, none where it has neither."""
-    before = baseline(plan)
-    return [said(data, answer(outcome_of(before), of_run(outcome, plan), remedies=False))] if before else []
+def change_said(data: dict[str, Any], plan: Plan, ended: Run | Trace) -> list[str]:
+    """Add what the faults and edits of a plan did to its run, and why one never ends; returns it as lines."""
+    before, outcome = baseline(plan), of_ended(ended, plan)
+    if before:
+        return [said(data, answer(outcome_of(before), outcome, remedies=False))]
+    return [said(data, answer_alone(outcome))] if outcome.standstill else []
+
+
+def title_of(row: dict[str, Any]) -> str:
+    """What ran, in one line."""
+    load = f", {fmt_size(row['size_bytes'])}" if row["size_bytes"] else ""
+    faults = "".join(f", {hit['fault']}" for hit in row["faults"])
+    return f"{row['algorithm']} on {row['machine']}: {row['ranks']} ranks{load}{faults}"
 
 
 def origin(outcome: Run) -> dict[str, Any]:

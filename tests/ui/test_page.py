@@ -324,7 +324,7 @@ def test_a_stall_says_at_once_who_waits_for_whom_and_a_removed_link_stalls_too(w
     assert not at.error
     assert not at.warning
     headline, reason, _ = answer(at)
-    assert headline.endswith(": the run never ends.")
+    assert "nothing moves after" in headline
     assert reason.startswith("Ranks wait for each other in a circle: 0 → 7 → 6")
     assert "CPU0 ↔ CPU1 carries nothing" in reason
 
@@ -340,7 +340,8 @@ def test_of_several_runs_the_fastest_is_said_of_those_that_were_compared():
     at = page(machine="dgx_a100", against="algorithm=allreduce.binomial_tree|size=1MiB", size="64MiB")
     headline, reason, _ = answer(at)
     assert " of 3 compared: " in headline
-    assert reason.endswith(" slower.")
+    assert " faster than " in headline
+    assert reason.endswith(" less.")
 
 
 def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_captures():
