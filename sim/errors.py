@@ -64,6 +64,22 @@ class Message:
         return repr(str(self))
 
 
+class Title(Message):
+    """What people call a thing, inside a sentence: a language's own text of an id, else its English name.
+
+    >>> Title("name.algorithm.ring", "ring").render({"name.algorithm.ring": "环"})
+    '环'
+    """
+
+    __slots__ = ()
+
+    def __init__(self, text: str, english: str) -> None:
+        super().__init__(text, english=english)
+
+    def _filled(self, texts: Mapping[str, str]) -> str:
+        return texts.get(self.text, str(self.values["english"]))
+
+
 class _Places(string.Formatter):
     """Fills the places of a text; values that are messages are rendered with the texts of a language."""
 

@@ -6,16 +6,18 @@ from typing import Any
 
 import click
 
-from ops.answers import Answered, answer, carried_out, of_run, of_stall
+from ops.answers import Outcome, answer, answer_several, carried_out, of_ended
+from ops.answers.names import called
 from ops.lab.crossovers import crossovers
 from ops.libraries.nccl.own.band import band_of
-from ops.plan import Plan
+from ops.plan import Plan, PreparedRun
 from ops.plan.notation import differences
 from ops.run import Run
-from sim.errors import InputError
+from sim.errors import InputError, Message
+from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
-from terminal.shared.facts import parts
+from terminal.shared.facts import parts, said
 from terminal.shared.options import FAULT, MACHINE_ALONE, NETWORKS, RANKS, SIZE, TOPOLOGY, asks
 
 
@@ -40,19 +42,20 @@ def compare(plan: Plan, algorithms: tuple[str, ...], against: str | None) -> Ans
     if len(set(algorithms)) < len(algorithms):
         raise InputError("compare.algorithm_twice")
     rows: list[dict[str, Any]] = []
-    runs: list[Run] = []
+    outcomes: list[Outcome] = []
     changes: list[dict[str, Any]] = []
     for each in plans:
         machine = each.topology()
         several = {spec: each.of(spec).prepare(machine) for spec in algorithms}
         on = {"network": each.network} if len(plans) > 1 else {}
-        runs += [prepared.run() for prepared in several.values()]
-        rows += [{**_row(spec, run), **on} for spec, run in zip(algorithms, runs[-len(several) :], strict=True)]
+        ends = [_ended(each.of(spec), prepared) for spec, prepared in several.items()]
+        outcomes += [of_ended(run, each.of(spec)) for spec, run in zip(algorithms, ends, strict=True)]
+        rows += [{**_row(spec, run), **on} for spec, run in zip(algorithms, ends, strict=True)]
         sized = any(prepared.work.sized for prepared in several.values())
-        if sized and not each.fault:
+        if sized and not each.fault and all(isinstance(run, Run) for run in ends):
             crossed = crossovers(several)
             changes += [{"below": c.below, "above": c.above, "size_bytes": c.size, **on} for c in crossed]
-    best = min(rows, key=lambda row: row["time_s"])
+    best = min(rows, key=_time)
     data = {
         "machine": machine.name if len(plans) == 1 else replace(plan, network="").topology().name,
         "ranks": several[algorithms[0]].work.n,
@@ -64,9 +67,9 @@ def compare(plan: Plan, algorithms: tuple[str, ...], against: str | None) -> Ans
     data |= {key: best[key] for key in ("nccl", "expected_error")}
     data |= {"winner_network": best["network"]} if "network" in best else {}
     text = _text(data)
-    if len(algorithms) == 2 and len(plans) == 1:
-        before, after = (of_run(run, plan.of(spec)) for spec, run in zip(algorithms, runs, strict=True))
-        text = "\n".join([said(data, answer(before, after)), text])
+    names = [_called(row) for row in rows]
+    answered = answer(*outcomes) if len(outcomes) == 2 else answer_several(outcomes, names)
+    text = "\n".join([said(data, answered), text])
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, text)
 
 
@@ -77,32 +80,31 @@ def _what_if(plan: Plan, against: str) -> Answer:
         raise InputError("option.compare_to", text=against)
     plans = [plan.changed(changes[0]), plan]
     ended = [carried_out(each) for each in plans]
-    rows = [_row(plan.algorithm, run) if isinstance(run, Run) else _stalled(plan.algorithm) for run in ended]
+    rows = [_row(plan.algorithm, run) for run in ended]
     data: dict[str, Any] = {"machine": ended[1].topology.name, "runs": rows, "compared_to": changes[0]}
-    before, after = (
-        of_run(run, each) if isinstance(run, Run) else of_stall(run, each)
-        for run, each in zip(ended, plans, strict=True)
-    )
-    text = said(data, answer(before, after))
+    text = said(data, answer(*map(of_ended, ended, plans)))
     return Answer(DONE if all(row["verified"] for row in rows) else NO, data, text)
 
 
-def _stalled(spec: str) -> dict[str, Any]:
-    return {"algorithm": spec, "time_s": None, "verified": False}
+def _called(row: dict[str, Any]) -> Message:
+    """A row's run as a sentence begins with it."""
+    name = called(row["algorithm"], first=True)
+    return Message("answer.called.with", name=name, settings=row["network"]) if row.get("network") else name
 
 
-def said(data: dict[str, Any], answered: Answered) -> str:
-    """Add an answer to what a command answers as JSON; returns it as text."""
-    sentences = {name: getattr(answered, name) for name in ("sentence", "reason", "remedy")}
-    words = {name: str(message) if message else None for name, message in sentences.items()}
-    numbers = {"before_s": answered.before, "after_s": answered.after, "factor": answered.factor}
-    finite = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
-    data["answer"] = {**words, **finite, "shows": answered.shows or None}
-    return "\n".join(filter(None, words.values()))
+def _ended(plan: Plan, prepared: PreparedRun) -> Run | Trace:
+    own = replace(plan, against="")
+    return carried_out(own, lambda other: (prepared if other == own else other.prepare()).run())
 
 
-def _row(spec: str, outcome: Run) -> dict[str, Any]:
+def _time(row: dict[str, Any]) -> float:
+    return math.inf if row["time_s"] is None else float(row["time_s"])
+
+
+def _row(spec: str, outcome: Run | Trace) -> dict[str, Any]:
     """How one of them went, and why it took so long."""
+    if isinstance(outcome, Trace):
+        return {"algorithm": spec, "time_s": None, "verified": False, "nccl": None, "expected_error": None}
     why = outcome.breakdown
     return {
         "algorithm": spec,
@@ -122,16 +124,19 @@ def _row(spec: str, outcome: Run) -> dict[str, Any]:
 
 
 def _text(data: dict[str, Any]) -> str:
-    rows = sorted(data["runs"], key=lambda row: row["time_s"])
+    rows = sorted(data["runs"], key=_time)
     wide = max(len(row["algorithm"]) for row in rows)
     nets = max(len(row.get("network", "")) for row in rows)
     load = f", {fmt_size(data['size_bytes'])}" if data["size_bytes"] else ""
     lines = [f"{data['machine']}: {data['ranks']} ranks{load}"]
     for row in rows:
+        net = f"  {row['network']:{nets}}" if nets else ""
+        if row["time_s"] is None:
+            lines.append(f"  {row['algorithm']:{wide}}{net}  never ends")
+            continue
         why = f"{row['messages_in_a_row']} messages in a row, waiting {fmt_time(row['waiting_s'])}"
         rate = f"  {fmt_bandwidth(row['busbw_Bps']):>10}" if load else ""
         wrong = "" if row["verified"] else "  WRONG"
-        net = f"  {row['network']:{nets}}" if nets else ""
         lines.append(f"  {row['algorithm']:{wide}}{net}  {fmt_time(row['time_s']):>9}{rate}  {why}{wrong}")
     for change in data["crossovers"]:
         on = f" with {change['network']}" if "network" in change else ""

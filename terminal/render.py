@@ -5,19 +5,21 @@ from typing import Any
 
 import click
 
-from ops.answers import of_run
+from ops.answers import of_ended
+from ops.answers.change import baseline
 from ops.plan import Plan
+from ops.run import Run
 from ops.run.part import FULL, shown
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from terminal import DONE, NO, Answer, BatchCommand, command
-from terminal.shared.facts import facts
+from terminal.shared.facts import facts_of
 from terminal.shared.files import TO_WRITE, ending_of
-from terminal.shared.options import RUN, VALUES, asks, carried_out
+from terminal.shared.options import RUN, VALUES, asks, ended
 from terminal.shared.progress import Bar
 from terminal.shared.types import LANGUAGE, NUMBER, TIME, WHOLE
 from ui.export import exports
-from ui.player.answer import answer_of
+from ui.player.answer import answer_beside, read
 
 
 @command(kind=BatchCommand)
@@ -51,10 +53,13 @@ def render(plan: Plan, output: str, view: str, language: str, theme: str | None,
     drawn["dark"] = drawn["dark"] or theme == "dark"
     shot = exports.Shot(view=view, language=language, progress=Bar("frames"), **drawn)
     shot.check(ending)
-    outcome = carried_out(plan, history=True, written=FULL)
-    answer = answer_of([of_run(outcome, plan)], ("",), language, remedies=False)
-    data = exports.render(shown(outcome), ending, replace(shot, plan=plan, answer=answer))
-    write_whole(output, data)
-    data_of_run = facts(outcome) | {"file": output, "bytes": len(data), "kind": exports.EXPORTS[ending].title}
-    text = f"{outcome.work.name} is in {output}: {exports.EXPORTS[ending].title}, {len(data):,} bytes"
-    return Answer(DONE if outcome.verdict.ok else NO, data_of_run, text)
+    run = ended(plan, history=True, written=FULL)
+    others = plan.others() or [*filter(None, [baseline(plan)])]
+    answer = answer_beside(of_ended(run, plan), plan, others, language)
+    trace = shown(run) if isinstance(run, Run) else run
+    made = exports.render(trace, ending, replace(shot, plan=plan, answer=answer))
+    write_whole(output, made)
+    title, sentence = exports.EXPORTS[ending].title, read(answer["headline"])
+    data = facts_of(run) | {"file": output, "bytes": len(made), "kind": title, "answer": sentence}
+    text = f"{sentence}\n{trace.schedule.name} is in {output}: {title}, {len(made):,} bytes"
+    return Answer(DONE if data["verified"] else NO, data, text)

@@ -17,10 +17,11 @@ from sim.schedule.numeric import DTYPES
 from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
-from terminal.shared.facts import above, facts
+from terminal.shared.facts import above as above_bound
+from terminal.shared.facts import change_said, facts, stalled, title_of
 from terminal.shared.files import TO_WRITE
 from terminal.shared.numbers import as_data, as_table, check, in_words
-from terminal.shared.options import RUN, VALUES, asks, carried_out
+from terminal.shared.options import RUN, VALUES, asks, ended
 
 PROMPT = {"build_s": 0.0, "verify_s": 0.0}
 """Real seconds where nothing had to be built or proved."""
@@ -45,7 +46,9 @@ def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     kind = kinds_of(plan.op, plan.dtype, DTYPES[0]) if is_checked else None
     placed = _placed(plan)
     every = unfolded or trace is not None or kind is not None or bool(plan.values)
-    outcome = carried_out(plan, history=trace is not None, written=math.inf if every else 0)
+    outcome = ended(plan, history=trace is not None, written=math.inf if every else 0)
+    if isinstance(outcome, Trace):
+        return _never(plan, outcome, trace)
     numbers = check(plan, outcome, *kind) if kind else None
     if trace is not None:
         write_whole(trace, outcome.trace.to_json())
@@ -55,13 +58,22 @@ def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     values = _values(plan, outcome.trace) if plan.values else None
     data |= {"values": as_data(values, outcome.trace.schedule)} if values else {}
     data |= {"sim_s": outcome.timing.real.get("sim_s", 0.0), "wall_s": time.perf_counter() - begun}
+    above = change_said(data, plan, outcome)
     right = outcome.verdict.ok and (numbers is None or numbers["right"]) and (values is None or values.is_right)
     shown = f"\n\n{as_table(values, outcome.trace.schedule)}" if values else ""
-    return Answer(DONE if right else NO, data, _text(data, outcome) + shown)
+    return Answer(DONE if right else NO, data, "\n".join([*above, _text(data, outcome) + shown]))
 
 
 def _values(plan: Plan, trace: Trace) -> Values:
     return values_of(trace.schedule, plan.values, plan.op, plan.dtype, trace.end)
+
+
+def _never(plan: Plan, stopped: Trace, file: str | None) -> Answer:
+    """Say who waits for whom in a run that never ends."""
+    if file is not None:
+        write_whole(file, stopped.to_json())
+    data = stalled(stopped)
+    return Answer(NO, data, "\n".join([*change_said(data, plan, stopped), title_of(data)]))
 
 
 def _placed(plan: Plan) -> dict[str, Any]:
@@ -99,7 +111,7 @@ def _rows(data: dict[str, Any], outcome: Run) -> dict[str, str]:
     if "extent_bytes" in data:
         rows["buffer"] = f"{fmt_size(data['extent_bytes'])} from the first byte to the end of the last block"
     if data["bound_s"]:
-        ratio = f" ({above(data['time_s'], data['bound_s'])})"
+        ratio = f" ({above_bound(data['time_s'], data['bound_s'])})"
         rows["bound"] = f"{fmt_time(data['bound_s'])} is the lower bound{ratio}"
     if data["bottleneck"]:
         busiest = data["bottleneck"]

@@ -2,11 +2,13 @@
 
 import click
 
+from ops.answers.winners import answer_swings
 from ops.lab.sensitivity import By
 from ops.lab.sensitivity import sensitivity as swings_of
 from ops.plan import Plan
 from sim.units import fmt_time
 from terminal import DONE, Answer, command
+from terminal.shared.facts import opened
 from terminal.shared.lab import FIGURE, draw, table
 from terminal.shared.options import ONE, asks, prepare, takes
 from terminal.shared.progress import Bar
@@ -44,4 +46,5 @@ def sensitivity(plan: Plan, by: By, factor: float, figure: str | None) -> Answer
             for s in swings
         ],
     }
-    return Answer(DONE, data, "\n".join([title(plain), *(f"  {line}" for line in table([head, *body]))]))
+    lines = [opened(data, answer_swings(time, swings, factor)), title(plain)]
+    return Answer(DONE, data, "\n".join([*lines, *(f"  {line}" for line in table([head, *body]))]))

@@ -8,12 +8,14 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ops.answers.winners import answer_rows
 from ops.lab.grid import Grid, machine_text, read_grid, split
-from ops.lab.journal import DamagedRow
+from ops.lab.journal import SCHEMA, DamagedRow
 from ops.lab.sweep import sweep as swept
 from sim.base.files.textfile import Expected, read_text
 from sim.errors import InputError
 from terminal import DONE, Answer, BatchCommand, command
+from terminal.shared.facts import opened
 from terminal.shared.lab import JOBS, ORIGIN, axes, origin
 from terminal.shared.options import takes
 from terminal.shared.progress import Bar
@@ -67,7 +69,9 @@ def sweep(
         "failed": done.failed,
         "damaged": [{"line": row.line, "why": str(row.why)} for row in done.damaged],
     }
-    lines = [f"{done.cells:,} cells are in {output}, {done.before:,} of them found before"]
+    rows = done.table.select(list(SCHEMA.names)).slice(0, done.cells).to_pylist()
+    lines = [opened(data, answer_rows(rows))] if rows else []
+    lines.append(f"{done.cells:,} cells are in {output}, {done.before:,} of them found before")
     if done.table.num_rows > done.cells:
         lines.append(f"it also keeps {done.table.num_rows - done.cells:,} rows of other grids")
     lines += _damaged(done.damaged, output)

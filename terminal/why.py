@@ -1,16 +1,16 @@
 """`why`: where the time of a run went."""
 
-from typing import Any
-
 import click
 
+from ops.answers import answer, answer_alone, of_ended, outcome_of
+from ops.answers.change import baseline
 from ops.plan import Plan
 from ops.plan.notation import differences
+from ops.run import Run
 from sim.errors import InputError
-from sim.units import fmt_size
 from terminal import DONE, NO, Answer, command
-from terminal.shared.facts import facts, parts, parts_table
-from terminal.shared.options import RUN, asks, carried_out
+from terminal.shared.facts import facts, parts, parts_table, said, stalled, title_of
+from terminal.shared.options import RUN, asks, ended
 
 
 @command
@@ -23,19 +23,21 @@ from terminal.shared.options import RUN, asks, carried_out
 )
 def why(plan: Plan, against: str | None) -> Answer:
     """Break down the time of a run; with --compare-to, explain the difference to another run."""
-    outcomes = [carried_out(plan)]
+    plans, runs = [plan], [ended(plan)]
     if against is not None:
         changes = differences(against)
         if len(changes) != 1:
             raise InputError("option.compare_to", text=against)
-        outcomes.append(carried_out(plan.changed(changes[0])))
-    rows = [facts(outcome) | parts(outcome) for outcome in outcomes]
+        plans.append(plan.changed(changes[0]))
+        runs.append(ended(plans[1]))
+    rows = [facts(run) | parts(run) if isinstance(run, Run) else stalled(run) for run in runs]
     data = rows[0] | ({"against": rows[1]} if against is not None else {})
-    lines = [_title(row) for row in rows] + parts_table(rows)
-    return Answer(DONE if all(outcome.verdict.ok for outcome in outcomes) else NO, data, "\n".join(lines))
-
-
-def _title(row: dict[str, Any]) -> str:
-    load = f", {fmt_size(row['size_bytes'])}" if row["size_bytes"] else ""
-    faults = "".join(f", {hit['fault']}" for hit in row["faults"])
-    return f"{row['algorithm']} on {row['machine']}: {row['ranks']} ranks{load}{faults}"
+    outcomes = [*map(of_ended, runs, plans)]
+    before = baseline(plan)
+    if against is None and before:
+        outcomes.insert(0, outcome_of(before))
+    answered = answer(*outcomes) if len(outcomes) > 1 else answer_alone(outcomes[0])
+    lines = [said(data, answered), *map(title_of, rows)]
+    if all(isinstance(run, Run) for run in runs):
+        lines += parts_table(rows)
+    return Answer(DONE if all(row["verified"] for row in rows) else NO, data, "\n".join(lines))

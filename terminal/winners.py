@@ -7,13 +7,18 @@ from typing import Any
 
 import click
 
+from ops.answers import outcome_of
+from ops.answers.answer import why_different
+from ops.answers.winners import Why, answer_map
 from ops.lab.cells import Row
 from ops.lab.grid import Grid
 from ops.lab.journal import SCHEMA, read_table
 from ops.lab.winners import Change, WinnerMap, changes, named, went_well, winner_map
-from sim.errors import InputError
+from ops.plan import Plan
+from sim.errors import InputError, Message
 from sim.units import exact_size, fmt_size
 from terminal import DONE, Answer, BatchCommand, command
+from terminal.shared.facts import opened
 from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, origin, rows_of, table
 from terminal.shared.options import takes
 
@@ -34,7 +39,21 @@ def winners(grid: Grid, kept: str | None, grid_only: bool, jobs: int, figure: st
     name = kept or ", ".join(grid.machines)
     draw(figure, lambda charts: charts.winners(result, f"{name}: the fastest, and how much longer the next takes"))
     release = {key: value for key, value in origin(rows).items() if key in ("nccl", "expected_error")}
-    return Answer(DONE, {**_facts(result, exact, name), **release}, _text(result, exact, name))
+    data = {**_facts(result, exact, name), **release}
+    above = opened(data, answer_map(result, None if whole is None else _why(whole, rows)))
+    return Answer(DONE, data, "\n".join([above, _text(result, exact, name)]))
+
+
+def _why(grid: Grid, rows: Sequence[Row]) -> Why:
+    """How it is found out why one algorithm is faster than another in a cell of a grid."""
+    cells = {(named(row), row["ranks"], row["size_bytes"]): cell for cell, row in zip(grid.cells(), rows, strict=True)}
+
+    def why(first: str, second: str, n: int, size: int) -> Message | None:
+        both = cells[first, n, size], cells[second, n, size]
+        outcomes = [outcome_of(cell) for cell in both if isinstance(cell, Plan)]
+        return why_different(*reversed(outcomes)).message if len(outcomes) == 2 else None
+
+    return why
 
 
 def _whole(grid: Grid) -> Grid:

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from ops.answers.training import answer_step, remedy_step
 from ops.communicators.records import Span
 from ops.plan.plan_file import LARGEST
 from ops.plan.training import WorkloadPlan, from_yaml, to_yaml
@@ -17,6 +18,7 @@ from sim.errors import InputError
 from sim.parameters import parse_assignments
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, NO, Answer, command
+from terminal.shared.facts import opened
 from terminal.shared.files import TO_WRITE
 from terminal.shared.options import MACHINE, Words, names_of, read, takes
 from terminal.shared.types import ASSIGNMENT, LANGUAGE
@@ -62,7 +64,9 @@ def workload(
         write_whole(page, step_page.page(step, language))
     if trace is not None:
         write_whole(trace, step.to_perfetto())
-    return Answer(DONE if step.verified else NO, step.to_dict(), _text(step))
+    data = step.to_dict()
+    above = opened(data, answer_step(step), remedy_step(plan, step))
+    return Answer(DONE if step.verified else NO, data, "\n".join([above, _text(step)]))
 
 
 def _from_options(words: Words) -> WorkloadPlan:

@@ -203,9 +203,10 @@ def test_a_run_in_fault_tells_what_bore_on_it(ask, capsys):
     assert told == [("slow_link", 1), ("straggler", 0)]
     assert found["faults"][0]["longest_s"] == pytest.approx(8e-3)
     assert cli.main([*run, "--size", "4MB", "--fault", "dead_link:src=GPU0,dst=SW"]) == NO
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert "can never finish: rank 0 -> rank 1 cannot move; dead links: GPU0 -> SW" in err
+    sentence, reason, *_ = capsys.readouterr().out.splitlines()
+    assert sentence.startswith("GPU0 → SW down: ")
+    assert sentence.endswith("never ends.")
+    assert reason == "GPU0 → SW carries nothing and stops the messages 0 → 1."
 
 
 def test_a_barrier_needs_no_size(ask):

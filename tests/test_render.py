@@ -1,11 +1,13 @@
 """`render`: what the terminal writes to files, and what it refuses."""
 
 import json
+import re
 
 import pytest
 
 import cli
-from terminal import BAD_INPUT, DONE
+from terminal import BAD_INPUT, DONE, NO
+from ui.player.answer import read
 
 RING = ("render", "allreduce.ring", "--machine", "switch:ranks=4", "--size", "1MiB")
 
@@ -62,3 +64,23 @@ def test_what_cannot_be_written_is_told_in_one_line(more, says, tmp_path, monkey
     assert (out, err.count("\n")) == ("", 1)
     assert says in err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ("--fault=straggler:rank=1,late=1ms", DONE),
+        ("--edit=set_link:src=GPU0,dst=SW,bandwidth=1GBps", DONE),
+        ("--edit=cut_cable:src=GPU0,dst=SW", NO),
+        ("--fault=dead_link:src=GPU0,dst=SW,start=1us", NO),
+    ],
+)
+def test_a_file_says_of_a_change_what_compare_says_though_it_never_ends(change, status, tmp_path, capsys):
+    file = tmp_path / "x.html"
+    assert cli.main(["render", *RING[1:], change, "-o", str(file)]) == status
+    sentence = capsys.readouterr().out.split("\n")[0]
+    assert cli.main(["compare", *RING[1:], change]) == status
+    assert capsys.readouterr().out.split("\n")[0] == sentence
+    data = json.loads(re.search(r'id="run">(.*?)</script>', file.read_text(encoding="utf-8"), re.DOTALL)[1])
+    assert read(data["answer"]["headline"]) == sentence

@@ -24,6 +24,8 @@ ENGLISH = "en"
 _OUTSIDE = ContextVar("_OUTSIDE", default=ENGLISH)
 ERROR = "error."
 """How the id of an error's text begins in the catalogue of a language that is not English."""
+NAME = "name."
+"""How the id of what people call a thing begins."""
 PARTS = ("title", "help", "label", "intro")
 """Ends of ids that say which part of a thing a text is."""
 
@@ -57,8 +59,8 @@ def catalogue(language: str) -> dict[str, str]:
 
 @cache
 def _errors(language: str) -> dict[str, str]:
-    """The texts of errors that a language has of its own, by id; English ones are `sim.errors`' own."""
-    return {key.removeprefix(ERROR): text for key, text in written(language).items() if key.startswith(ERROR)}
+    """The texts of errors, and names, that a language has of its own, by id; English ones are `sim.errors`' own."""
+    return {key.removeprefix(ERROR): text for key, text in written(language).items() if key.startswith((ERROR, NAME))}
 
 
 def worded(message: Message) -> str:
@@ -212,7 +214,7 @@ def titled(kind: str, name: str) -> str:
     from sim.machines import MACHINES
 
     lists: dict[str, Registry[Any]] = {"algorithm": ALGORITHMS, "collective": COLLECTIVES, "machine": MACHINES}
-    return catalogue(spoken()).get(f"name.{kind}.{name.rpartition('.')[2]}") or lists[kind].title(name)
+    return catalogue(spoken()).get(f"{NAME}{kind}.{name.rpartition('.')[2]}") or lists[kind].title(name)
 
 
 def things() -> dict[str, str]:

@@ -1,17 +1,19 @@
 // What a change did to a run, in the sentences of `ops.answers`: made of the same texts and the same numbers.
 
 import { percent, seconds } from "../trace/words.js";
+import { quoted } from "../hands/offers.js";
 import { first } from "./facts.js";
 
 const PARTS = ["latency", "bytes", "slowed", "sharing", "reducing", "working", "waiting"];
 const FLOWING = new Set([1, 2, 3]);
 const WAITING = 6;
-const [SAME, SLIGHT, LEAST, NAMED] = [1e-9, 1.05, 0.2, 6];
+const [SAME, SLIGHT, LEAST, NAMED, WORTH, MOST] = [1e-9, 1.05, 0.2, 6, 0.99, 20_000];
 const PLACE = /{(\w+)[^}]*}/;
 const MACHINE = new Set(["fault", "edits"]);
 
 // The answer to changes, each a word of the plan, its spec and a phrase; `before` and `after` are facts of both runs.
-export function answered(before, after, changes, text) {
+// `timeOf(spec)` is how long the run takes with an edit more, s. As that takes a run, what would win a loss back comes `later`.
+export function answered(before, after, changes, text, timeOf = () => null) {
   const phrases = changes.map(([, , phrase]) => phrase);
   const change = phrases.reduce((one, other) => ["answer.and", { first: one, second: other }]);
   const at = { before: `t:${before.time}`, after: `t:${after.time}`, factor: "why" };
@@ -21,8 +23,19 @@ export function answered(before, after, changes, text) {
     headline: spans([id, { change, ...values }], at, text),
     reason: spans(why.message, { [why.place]: why.shows }, text),
     remedy: [],
+    later: id === "answer.slower" ? () => remedyOf(after, timeOf, text) : null,
     changes,
   };
+}
+
+// What would win a loss back: twice the bandwidth where everybody waits, as `ops.answers.remedy` has it.
+function remedyOf({ time, link, transfers }, timeOf, text) {
+  if (!link || link.share < LEAST || transfers > MOST) return [];
+  const [src, dst] = link.name.split(/ [→↔] /);
+  const faster = timeOf(`set_link:src=${quoted(src)},dst=${quoted(dst)},times=2`);
+  if (faster === null || faster >= WORTH * time) return [];
+  const values = { link: `${src} ↔ ${dst}`, time: seconds(faster) };
+  return spans(["answer.remedy.link", values], { link: shownLink(link.name) }, text);
 }
 
 function compared(before, after) {
@@ -83,7 +96,7 @@ function same(before, after, changes) {
   if (!changed.length) {
     const rank = changes.map(([, spec]) => /^straggler:(?:.*,)?rank=(\d+)/.exec(spec)?.[1]).find(Boolean);
     if (rank) return { message: ["answer.why.slack", { rank }], place: "rank", shows: `rank:${rank}` };
-    return { message: ["answer.why.same", {}], place: "", shows: "" };
+    return alike(before, after, changes);
   }
   const { names, bytes, use } = after.links;
   const used = changed.filter((name) => bytes[names.lastIndexOf(name)] > 0);
@@ -94,8 +107,42 @@ function same(before, after, changes) {
   const busy = used.map((name) => use[names.lastIndexOf(name)]);
   const link = used[first(busy)];
   const values = { link, share: percent(busy[first(busy)]) };
+  const held = heldAlike(before, after);
+  if (held && endsOf(link) !== endsOf(held.name))
+    return {
+      message: ["answer.why.still", { held: held.name, ...values }],
+      place: "held",
+      shows: shownLink(held.name),
+    };
   return { message: ["answer.why.room", values], place: "link", shows: shownLink(link) };
 }
+
+// Why two runs whose links are the same take just as long.
+function alike(before, after, changes) {
+  const held = heldAlike(before, after);
+  if (held) {
+    const share = percent(after.links.use[held.link]);
+    return { message: ["answer.why.both", { link: held.name, share }], place: "link", shows: shownLink(held.name) };
+  }
+  if (changes.some(([word]) => !MACHINE.has(word)) && after.messages && after.messages === before.messages) {
+    const values = { messages: after.messages.toLocaleString("en") };
+    return { message: ["answer.why.both.messages", values], place: "messages", shows: "part:latency" };
+  }
+  return { message: ["answer.why.same", {}], place: "", shows: "" };
+}
+
+// The link that both runs wait for, or null.
+function heldAlike({ link: one }, { link: two }) {
+  const isSame = one && two && endsOf(one.name) === endsOf(two.name);
+  return isSame && Math.min(one.share, two.share) >= LEAST ? two : null;
+}
+
+// The two ends of a link, whichever comes first.
+const endsOf = (name) =>
+  name
+    .split(/ [→↔] /)
+    .toSorted()
+    .join();
 
 // Bandwidth and latency of all links from one device to another, by name.
 function ratesOf({ names, bandwidth, latency }) {

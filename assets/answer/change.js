@@ -4,7 +4,8 @@ import { bytesText, percent, seconds as timeText } from "../trace/words.js";
 import { bandwidth, isFault, isFurther, seconds, taken } from "../whatif/words.js";
 
 const ORDER = ["algorithm", "machine", "capture", "rates", "size", "settings", "fault", "ranks", "root", "counts"];
-const USUAL = { slow_link: { share: "0.5" }, set_class: { kind: "all" } };
+const ALL = "all";
+const USUAL = { slow_link: { share: "0.5" }, set_class: { kind: ALL } };
 const CHOICES = {
   straggler: ["slower", "late"],
   set_link: ["times", "bandwidth", "latency"],
@@ -39,15 +40,22 @@ const SHOWN = {
   late: time,
 };
 
+// The id of what a kind does with some values: half and twice have words of their own.
+function idOf(name, stated, text) {
+  const choice = CHOICES[name]?.find((key) => key in stated) ?? "";
+  const number = Number(stated[["times", "slower"].includes(choice) ? choice : "share"] ?? NaN);
+  const id = ["answer.change", name, choice].filter(Boolean).join(".");
+  const special = `${id}.${PLAIN[number] ?? (number < 1 ? "less" : "")}`;
+  return special in text ? special : id;
+}
+
 // What a fault or an edit does: the id of a text, and what fills its places.
 export function described(spec, text) {
   const { name, words } = taken(spec);
   const stated = { ...USUAL[name], ...Object.fromEntries(words) };
   const values = Object.fromEntries(Object.entries(stated).map(([key, word]) => [key, SHOWN[key]?.(word) ?? word]));
-  const choice = CHOICES[name]?.find((key) => words.has(key)) ?? "";
-  const special = PLAIN[Number(stated[["times", "slower"].includes(choice) ? choice : "share"])];
-  const id = ["answer.change", name, choice].filter(Boolean).join(".");
-  const change = [`${id}.${special}` in text ? `${id}.${special}` : id, values];
+  if (name === "set_class") values.links = [`answer.change.links.${values.kind === ALL ? "all" : "kind"}`, values];
+  const change = [idOf(name, stated, text), values];
   const begin = words.has("start") ? seconds(words.get("start")) : 0;
   return begin ? ["answer.change.from", { change, time: timeText(begin) }] : change;
 }

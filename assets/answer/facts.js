@@ -23,6 +23,7 @@ export function factsOf(timeline, { plan, run }) {
   return {
     time: run.time,
     ranks: meta.ranks,
+    transfers: timeline.count,
     size: plan.size,
     parts: why.parts.map(([, spent]) => spent),
     messages: why.messages,
@@ -46,7 +47,8 @@ function linkWaitedFor({ timeline: { c, links, meta }, run, path, seconds, use, 
   const crosses = (some) => (i) =>
     c.route_link.subarray(c.route_start[c.route[i]], c.route_start[c.route[i] + 1]).some((k) => some.has(k));
   const [one, two] = [new Set([link]), both].map((some) => behind(c, meta, run, crosses(some)));
-  return { name: two > one ? names[link].replace("→", "↔") : names[link], share: spent[link] / run.time, ranks: two };
+  const name = two > one ? names[link].replace("→", "↔") : names[link];
+  return { name, link, share: spent[link] / run.time, ranks: two };
 }
 
 // The rank whose being late or slow costs the critical path most.

@@ -1,11 +1,12 @@
-// The answer above the picture, at a height that is kept for it: a headline, and below it the reason and what would help. Words
-// that a click shows in the picture are underlined with dots.
+// The answer above the picture, at a height that is kept for it: a headline, and below it the reason and what would help; above
+// it what runs, where no page says it. Words that a click shows in the picture are underlined with dots.
 
 import { make } from "../player/elements.js";
 
 const SIZES = { desk: [28, 24, 20, 17, 15], phone: [20, 18, 16, 15, 14] }; // px, the largest that fits is taken
 const LESS = { desk: [16, 15, 14, 13, 12], phone: [16, 15, 14, 13, 12] };
 const PHONE = 720; // px
+const REST = 150; // ms that an answer stands until what would win a loss back is worked out, where that is left to be done
 
 export class Strip {
   #answer;
@@ -13,13 +14,16 @@ export class Strip {
   #own; // what is shown while nothing is tried
   #reason;
   #root;
+  #resting = 0;
   #shows;
+  #title;
   #width = 0;
 
   // `shows(what, name)` shows what words are about.
   constructor(parent, shows) {
     this.#shows = shows;
     this.#root = make("div", "rs-said", parent, { "aria-live": "polite" });
+    this.#title = make("p", "rs-said-title", this.#root);
     this.#headline = make("h2", "rs-said-headline", this.#root);
     this.#reason = make("p", "rs-said-reason", this.#root);
     this.#root.hidden = true;
@@ -29,6 +33,8 @@ export class Strip {
   // where none is ever said, `undefined`, there is no place.
   show(answer) {
     this.#own = answer;
+    if (answer?.title) this.#title.textContent = answer.title;
+    this.#title.hidden = !this.#title.textContent;
     this.#say(answer);
   }
 
@@ -41,12 +47,22 @@ export class Strip {
     if (answer === this.#answer) return;
     this.#answer = answer;
     this.#root.hidden = answer === undefined;
+    clearTimeout(this.#resting);
     const { headline = [], reason = [], remedy = [] } = answer ?? {};
+    if (answer?.later) this.#resting = setTimeout(() => this.#complete(answer), REST);
     const long = this.#letters;
     this.#fill(this.#headline, headline);
-    this.#fill(this.#reason, remedy.length ? [...spansOf(reason), [" ", ""], ...spansOf(remedy)] : reason);
+    this.#fill(this.#reason, remedy.length ? [...spansOf(reason), gapOf(reason), ...spansOf(remedy)] : reason);
     if (this.#letters !== long) this.#width = 0; // else what is dragged is measured again and again
     this.fit();
+  }
+
+  // Say what would win a loss back, once it is worked out.
+  #complete(answer) {
+    const remedy = answer.later();
+    answer.later = null;
+    this.#answer = null;
+    this.#say(Object.assign(answer, { remedy }));
   }
 
   get #letters() {
@@ -77,6 +93,9 @@ export class Strip {
     fitted(this.#reason, LESS[on]);
   }
 }
+
+// What stands between two sentences: nothing in Chinese.
+const gapOf = (words) => [spansOf(words).at(-1)?.[0].endsWith("。") ? "" : " ", ""];
 
 const spansOf = (words) => (typeof words === "string" ? [[words, ""]] : words);
 

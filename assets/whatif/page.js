@@ -83,13 +83,14 @@ class Ahead {
 
   // The page's first run with what was asked, and one question more: its timeline, or null where that needs Python.
   #worked(spec) {
-    return this.#tried((runner, specs) => runner.run(specs), spec);
+    const specs = [...this.#sent, ...this.#asked, spec];
+    return this.#tried((runner) => runner.run(specs));
   }
 
-  #tried(act, spec) {
+  #tried(act) {
     const { runner } = this.#ready ?? {};
     try {
-      return runner ? act(runner, [...this.#sent, ...this.#asked, spec]) : null;
+      return runner ? act(runner) : null;
     } catch (error) {
       if (!(error instanceof NeedsPythonError || error instanceof RangeError)) throw error; // the latter for memory
       return null;
@@ -111,12 +112,14 @@ class Ahead {
     const [{ runner, old }, { answer, text, runs }] = [this.#ready, this.#page];
     if (!answer || !old || runs.length > 2 || (runs[1] && !runs[1].stays)) return null;
     const changes = changesOf(answer.changes, specs, { ...runner.about, text });
-    return changes.length ? answered(old.facts, facts(), changes, text) : null;
+    const timeOf = (spec) => this.#tried(() => runner.raw([...specs, spec]).run.time);
+    return changes.length ? answered(old.facts, facts(), changes, text, timeOf) : null;
   }
 
   // Seconds that the run takes with a question more, or null.
   timeOf(spec) {
-    return this.#tried((runner, specs) => runner.raw(specs).run.time, spec);
+    const specs = [...this.#sent, ...this.#asked, spec];
+    return this.#tried((runner) => runner.raw(specs).run.time);
   }
 
   #arrive(detail) {

@@ -1,13 +1,15 @@
 """What tells two plans apart, as a phrase: a fault more, another algorithm, another size."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ops.answers.names import called
+from ops.answers.names import called, machine_called
 from ops.plan import Plan
 from ops.plan.notation import CHANGEABLE, entries
 from sim.errors import InputError, Message, english_texts
 from sim.faults.edits import EDITS
+from sim.faults.edits.cables import ALL
 from sim.faults.kinds import FAULTS
 from sim.parameters import pairs
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time, parse_bandwidth, parse_size, parse_time
@@ -20,7 +22,7 @@ CHOICES = {
     "set_class": ("times", "bandwidth", "latency"),
 }
 """Kinds that do one of several things: the parameters that say which."""
-PLAIN = {"0.5": "half", "2": "twice"}
+PLAIN = {0.5: "half", 2.0: "twice"}
 """Shares and factors that have a word of their own."""
 
 
@@ -37,6 +39,11 @@ def changed_words(before: Plan | None, after: Plan | None) -> list[str]:
     if before is None or after is None:
         return []
     return [word for word in CHANGEABLE if getattr(before, word) != getattr(after, word)]
+
+
+def baseline(plan: Plan) -> Plan | None:
+    """Return a plan without its faults and edits; None where it has none, or runs of its own beside it."""
+    return replace(plan, fault="", edits="") if (plan.fault or plan.edits) and not plan.against else None
 
 
 def change_of(before: Plan, after: Plan) -> Message:
@@ -74,8 +81,10 @@ def _changes(word: str, before: Plan, after: Plan) -> Iterator[Difference]:
     elif word in ("capture", "rates"):
         yield Difference(word, "", Message("answer.change.capture"))
     elif word == "algorithm":
-        names = {"old": called(old, beside=new), "new": called(new, beside=old, first=True)}
+        names = {"new": called(new, beside=old, first=True), "old": called(old, beside=new)}
         yield Difference(word, "", Message("answer.change.algorithm", **names))
+    elif word == "machine":
+        yield Difference(word, "", Message("answer.change.machine", new=machine_called(new), old=machine_called(old)))
     elif word == "size":
         was, now = (fmt_size(parse_size(size)) for size in (old, new))
         yield Difference(word, was, Message("answer.change.size", old=was, new=now))
@@ -91,10 +100,15 @@ def described(word: str, spec: str) -> Message:
         return Message(spec)
     usual = {key: str(parameter.default) for key, parameter in LISTS[word].parameters(kind).items()}
     stated = pairs(rest)
-    values = {key: _shown(key, value) for key, value in (usual | stated).items()}
+    values: dict[str, object] = {key: _shown(key, value) for key, value in (usual | stated).items()}
+    if kind == "set_class":
+        values["links"] = Message(
+            f"answer.change.links.{'all' if values['kind'] == ALL else 'kind'}", kind=values["kind"]
+        )
     choice = next((key for key in CHOICES.get(kind, ()) if key in stated), "")
     share = choice if choice in ("times", "slower") else "share"
-    special = PLAIN.get(stated.get(share, usual.get(share, "")), "")
+    number = _read(float, stated.get(share, usual.get(share, ""))) or 0.0
+    special = PLAIN.get(number, "less" if number < 1 else "")
     keys = (f"answer.change.{kind}{'.' * bool(choice)}{choice}{end}" for end in (f".{special}", ""))
     key = next((key for key in keys if key in english_texts()), spec)
     begin = _read(parse_time, stated.get("start", "0"))

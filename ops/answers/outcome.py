@@ -105,19 +105,27 @@ class Outcome:
 
 def outcome_of(plan: Plan) -> Outcome:
     """Run a plan, whatever stands beside it. Raises InputError where it cannot be run at all."""
-    ended = carried_out(plan)
+    return of_ended(carried_out(plan), plan)
+
+
+def of_ended(ended: Run | Trace, plan: Plan) -> Outcome:
+    """Return what an answer needs to know of a plan's run, or of its trace until nothing moves."""
     plan = replace(plan, against="")
     return of_run(ended, plan) if isinstance(ended, Run) else of_stall(ended, plan)
 
 
-def carried_out(plan: Plan) -> Run | Trace:
-    """Return a plan's run, or where it never ends the trace until nothing moves. Raises InputError."""
+def carried_out(plan: Plan, run: Callable[[Plan], Run] | None = None) -> Run | Trace:
+    """Return a plan's run, or where it never ends the trace until nothing moves; `run` runs it. Raises InputError."""
     try:
-        return until_it_stalls(lambda plan: plan.run(written=FULL), replace(plan, against=""))
+        return until_it_stalls(run or _run, replace(plan, against=""))
     except (InputError, StalledError) as error:
         if not isinstance(error.trace, Trace):
             raise
         return error.trace
+
+
+def _run(plan: Plan) -> Run:
+    return plan.run(written=FULL)
 
 
 def until_it_stalls(run: Callable[[Plan], T], plan: Plan) -> T:

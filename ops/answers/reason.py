@@ -23,6 +23,8 @@ class Reason(NamedTuple):
 
 LEAST = 0.2
 """Share of a run that a link must cost to be called what the ranks wait for."""
+WORK = {"algorithm", "settings", "size", "counts", "root", "ranks"}
+"""Words of a plan that change what is sent."""
 NAMED = 6
 """Ranks, links or messages that are named."""
 
@@ -76,7 +78,7 @@ def why_same(before: Outcome, after: Outcome) -> Reason:
         late = [values["rank"] for kind, values in added_faults(before.plan, after.plan) if kind == "straggler"]
         if late:
             return Reason(Message("answer.why.slack", rank=late[0]), f"rank:{late[0]}")
-        return Reason(Message("answer.why.same"))
+        return _alike(before, after)
     moved = dict(zip(after.links.names, after.links.bytes.tolist(), strict=True))
     used = [name for name in changed if moved.get(name, 0.0) > 0]
     shows = shown_link(used[0] if used else changed[0])
@@ -84,7 +86,43 @@ def why_same(before: Outcome, after: Outcome) -> Reason:
         return Reason(Message("answer.why.unused", links=_first_few(both_ways(changed))), shows)
     use = dict(zip(after.links.names, after.links.use.tolist(), strict=True))
     busiest = max(used, key=lambda name: use[name])
+    held = _held_alike(before, after)
+    if held and _ends(busiest) != _ends(held.name):
+        words = {"held": held.name, "link": busiest, "share": fmt_share(use[busiest])}
+        return Reason(Message("answer.why.still", **words), shown_link(held.name))
     return Reason(Message("answer.why.room", link=busiest, share=fmt_share(use[busiest])), shown_link(busiest))
+
+
+def _alike(before: Outcome, after: Outcome) -> Reason:
+    """Why two runs whose links are the same take just as long."""
+    held, others = _held_alike(before, after), WORK & {*changed_words(before.plan, after.plan)}
+    if held and after.link and before.parts is not None:
+        share = fmt_share(float(after.links.use[after.link.link]))
+        return Reason(Message("answer.why.both", link=held.name, share=share), shown_link(held.name))
+    if others and after.messages and after.messages == before.messages:
+        return Reason(Message("answer.why.both.messages", messages=f"{after.messages:,}"), "part:latency")
+    return Reason(Message("answer.why.same"))
+
+
+def _held_alike(before: Outcome, after: Outcome) -> Holder | None:
+    """The link that both runs wait for; None where there is none."""
+    one, two = before.link, after.link
+    is_same = one and two and _ends(one.name) == _ends(two.name) and min(one.share, two.share) >= LEAST
+    return two if is_same else None
+
+
+def _ends(link: str) -> set[str]:
+    """The two ends of a link, whichever comes first.
+
+    >>> _ends("B → A") == _ends("A ↔ B")
+    True
+    """
+    return set(re.split(" [→↔] ", link))
+
+
+def why_before(why: Reason) -> Reason:
+    """Return why it was so before."""
+    return Reason(Message("answer.why.before", reason=why.message), why.shows)
 
 
 def why_never(stands: Standstill) -> Reason:

@@ -1,14 +1,19 @@
 """An outcome as plain data, what every command that runs something answers as JSON; and where its time went."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ops.answers import Answered, answer, answer_alone, of_ended, outcome_of
+from ops.answers.change import baseline
 from ops.libraries.nccl.own.band import band_of
+from ops.plan import Plan
 from ops.run import Run
+from sim.errors import Message
 from sim.placement import placement_of
-from sim.trace import Timing
+from sim.trace import Timing, Trace
 from sim.trace.breakdown import PARTS, shared_link
 from sim.units import TimeScale, fmt_bandwidth, fmt_size
 
@@ -35,6 +40,60 @@ def facts(outcome: Run) -> dict[str, Any]:
         "faults": _faults(timing),
         "bottleneck": worst and {"src": worst.src, "dst": worst.dst, "bytes": worst.bytes, "share": worst.share},
     }
+
+
+def facts_of(ended: Run | Trace) -> dict[str, Any]:
+    """A run as plain data, or one that never ends."""
+    return facts(ended) if isinstance(ended, Run) else stalled(ended)
+
+
+def stalled(trace: Trace) -> dict[str, Any]:
+    """A run that never ends as plain data: what it is, and when it stands still."""
+    return {
+        "algorithm": trace.schedule.name,
+        "machine": trace.topology.name,
+        "ranks": trace.schedule.n,
+        "size_bytes": int(trace.size),
+        "time_s": None,
+        "stands_still_s": trace.time,
+        "verified": False,
+        "faults": [{"fault": spec} for spec in trace.faults if spec],
+    }
+
+
+def said(data: dict[str, Any], answered: Answered) -> str:
+    """Add an answer to what a command answers as JSON; returns it as text."""
+    text = opened(data, [answered.sentence, answered.reason], answered.remedy)
+    numbers = {"before_s": answered.before, "after_s": answered.after, "factor": answered.factor}
+    finite = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
+    data["answer"] |= {**finite, "shows": answered.shows or None}
+    return text
+
+
+def opened(data: dict[str, Any], messages: Sequence[Message], remedy: Message | None = None, mark: str = "") -> str:
+    """Add sentences, the answer before its reasons, to what a command answers as JSON.
+
+    Returns them as text, with a mark before each line.
+    """
+    sentence, *reasons = map(str, messages)
+    helps = str(remedy) if remedy else None
+    data["answer"] = {"sentence": sentence, "reason": " ".join(reasons) or None, "remedy": helps}
+    return "\n".join(f"{mark}{line}" for line in (sentence, *reasons, helps) if line)
+
+
+def change_said(data: dict[str, Any], plan: Plan, ended: Run | Trace) -> list[str]:
+    """Add what the faults and edits of a plan did to its run, and why one never ends; returns it as lines."""
+    before, outcome = baseline(plan), of_ended(ended, plan)
+    if before:
+        return [said(data, answer(outcome_of(before), outcome, remedies=False))]
+    return [said(data, answer_alone(outcome))] if outcome.standstill else []
+
+
+def title_of(row: dict[str, Any]) -> str:
+    """What ran, in one line."""
+    load = f", {fmt_size(row['size_bytes'])}" if row["size_bytes"] else ""
+    faults = "".join(f", {hit['fault']}" for hit in row["faults"])
+    return f"{row['algorithm']} on {row['machine']}: {row['ranks']} ranks{load}{faults}"
 
 
 def origin(outcome: Run) -> dict[str, Any]:

@@ -5,12 +5,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ops import answers
 from ops.collectives import COLLECTIVES
 from ops.formats import recognise, schedule_text
 from ops.libraries import LIBRARIES
@@ -28,6 +29,7 @@ from sim.errors import InputError
 from sim.formats import FORMATS
 from sim.placement import in_one_line
 from sim.topology.pair_rates import beside as with_pairs
+from sim.trace import Trace
 from terminal import Answer
 from terminal.shared import types
 
@@ -347,6 +349,11 @@ def refuse_needless(plan: Plan, work: Work) -> None:
         raise InputError("option.own_ranks", schedule=plan.schedule_name, n=work.n, ranks=plan.ranks)
     if not 0 <= plan.root < work.n:
         raise InputError("root.unknown", name=work.name, root=plan.root, last=work.n - 1)
+
+
+def ended(plan: Plan, *, history: bool = False, written: float = FEW) -> Run | Trace:
+    """The run that is asked for, or where it never ends the trace until nothing moves. Raises InputError."""
+    return answers.carried_out(plan, partial(carried_out, history=history, written=written))
 
 
 def carried_out(plan: Plan, *, history: bool = False, written: float = FEW) -> Run:

@@ -46,12 +46,14 @@ for (const { file, base, whatifs, texts } of BASES) {
   const runner = new Runner(kernel, base);
   const before = factsOf(base, runner.raw([]));
   for (const { specs, answers } of whatifs)
-    for (const [language, { headline, reason }] of Object.entries(answers))
+    for (const [language, { headline, reason, remedy }] of Object.entries(answers))
       test(`${file}, in words, ${language}: ${specs.join("; ")}`, () => {
         const [text, { faults, meta }] = [texts[language], base];
         const changes = changesOf([], specs, { faults, size: meta.size, text });
-        const got = answered(before, factsOf(base, runner.raw(specs)), changes, text);
+        const timeOf = (spec) => runner.raw([...specs, spec]).run.time;
+        const got = answered(before, factsOf(base, runner.raw(specs)), changes, text, timeOf);
         assert.deepEqual(shown([got.headline, got.reason]), shown([headline, reason]));
+        assert.deepEqual(got.later ? got.later() : [], remedy);
       });
   for (const { specs, raw, time, payload: packed } of whatifs)
     test(`${file}: ${specs.join("; ")}`, async () => {

@@ -1,19 +1,22 @@
 """Random what-ifs, with what Python says of each: a run, what is asked of it, and the run that comes of that."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
-from ops.answers import of_run
+from ops.answers import answer, of_run
+from ops.answers.remedy import faster_link
 from ops.plan import Plan
 from ops.run import Run
 from sim.errors import StalledError
 from sim.trace import Trace
 from ui.controls.compare import forked
-from ui.player.answer import answer_of
+from ui.player.answer import written
 from ui.player.component import player_data
 from ui.player.payload import pack
 from ui.text import languages
 
+SLOWER = "answer.slower"
 EACH = 6
 """What-ifs of every base."""
 BASES = {
@@ -65,9 +68,11 @@ def ran(plan: Plan, *, history: bool) -> Run:
 
 
 def answers(before: Run, base: Plan, after: Run, changed: Plan) -> dict[str, Any]:
-    """Return what is said of a what-if in every language, without what would win a loss back."""
+    """Return what is said of a what-if in every language, with what would win a loss back as far as a page can tell."""
     outcomes = [of_run(after, changed), of_run(before, base)]
-    return {language: answer_of(outcomes, ("", ""), language, remedies=False) for language in languages()}
+    answered = answer(outcomes[1], outcomes[0], remedies=False)
+    helps = faster_link(outcomes[0]) if answered.sentence.text == SLOWER else None
+    return {language: written(replace(answered, remedy=helps), language) for language in languages()}
 
 
 def raw(trace: Trace) -> dict[str, list[float]]:

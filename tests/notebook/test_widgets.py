@@ -58,7 +58,7 @@ def link_of(html):
 def test_a_run_is_packed_as_the_player_takes_it(run):
     headers = [unpack(packed)[0]["meta"]["algorithm"] for packed in run.data["runs"]]
     assert headers == ["ring", "rabenseifner"]
-    assert [packed["title"] for packed in run.data["runs"]] == ["allreduce.ring", "allreduce.rabenseifner"]
+    assert [packed["title"] for packed in run.data["runs"]] == ["Ring", "Rabenseifner"]
     assert json.loads(json.dumps(run.data, allow_nan=False)) == run.data
 
 
@@ -115,7 +115,7 @@ def test_several_runs_stand_on_one_clock(trace, kind):
     runs = {"here": trace, "there": Plan(machine="ring:ranks=4", size="1MiB").prepare()}
     both = show(runs if kind is dict else kind(runs.values()))
     titles = [packed["title"] for packed in both.data["runs"]]
-    assert titles == (["here", "there"] if kind is dict else ["switch:ranks=4", "ring:ranks=4"])
+    assert titles == (["here", "there"] if kind is dict else ["ideal switch (ranks=4)", "ring of links (ranks=4)"])
     assert both.end == max(it.time for it in both.traces)
 
 

@@ -18,7 +18,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from ops import ALGORITHMS
+from ops.answers import answer_alone, of_trace
 from ops.formats import read_schedule
+from ops.plan import Plan
 from sim.engine import simulate
 from sim.errors import InputError
 from sim.machines import build
@@ -35,11 +37,14 @@ from ui.export.gif import gif
 from ui.export.reel import Reel
 from ui.layout.palette import DARK, LIGHT
 from ui.player import payload
+from ui.player.answer import read
 from ui.player.payload import pack, unpack
-from ui.text import languages
+from ui.player.titles import heading
+from ui.text import languages, speaking, worded
 
 pytestmark = pytest.mark.slow
 
+SVG = "{http://www.w3.org/2000/svg}"
 SMALL = Shot(seconds=1, fps=5, width=480)
 
 
@@ -257,6 +262,59 @@ def test_the_sentence_ends_on_the_page(language):
         assert (said.get_fontsize() > 11) == (width > 8)
 
 
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("view", sorted(DRAWINGS))
+def test_a_picture_has_the_title_and_the_answer_of_its_run_above_it(view, language):
+    answer = answer_alone(of_trace(TRACE))
+    with speaking(language):
+        lines = [worded(answer.sentence), worded(answer.reason)]
+    for width in (3.2, 7.2, 12.8):
+        page = still(view, Film(TRACE, language), 0.4 * TRACE.time, width, LIGHT)
+        texts, canvas = [text for words in page.artists for text in words.texts()], FigureCanvasAgg(page).get_renderer()
+        boxes = [
+            next(text for text in texts if text.get_text() == line).get_window_extent(canvas)
+            for line in (heading(TRACE, language), *lines, Film(TRACE, language).caption(0.4 * TRACE.time))
+        ]
+        assert all(0 <= box.x0 < box.x1 <= page.bbox.width for box in boxes)
+        assert all(upper.y0 > lower.y0 for upper, lower in pairwise(boxes))
+        low, high = (axis * page.bbox.height for axis in page.axes[0].get_position(original=True).intervaly)
+        assert boxes[3].y1 < low < high < boxes[2].y0
+
+
+@pytest.mark.parametrize("ending", ["html", "film.svg"])
+@pytest.mark.parametrize("language", languages())
+def test_files_with_words_have_the_title_and_the_answer_in_them(ending, language):
+    text = render(
+        TRACE, ending, replace(SMALL, language=language, end=TRACE.time / 2 if "svg" in ending else None)
+    ).decode()
+    with speaking(language):
+        sentence = worded(answer_alone(of_trace(TRACE)).sentence)
+    if ending == "html":
+        data = json.loads(re.search(r'id="run">(.*?)</script>', text, re.DOTALL)[1])
+        assert read(data["answer"]["headline"]) == sentence
+        assert f"<h1>{heading(TRACE, language)}</h1>" in text
+        return
+    words = ["".join(each.itertext()) for each in ET.fromstring(text).iter(f"{SVG}text")]
+    assert {heading(TRACE, language), sentence} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("plan", "language", "title"),
+    [
+        (Plan(machine="dgx_a100"), "en", "All-reduce by ring on DGX A100 with 64 MiB"),
+        (Plan("nccl.allreduce", machine="dgx_a100"), "en", "All-reduce by NCCL on DGX A100 with 64 MiB"),
+        (
+            Plan("barrier.dissemination", machine="switch:ranks=4"),
+            "en",
+            "Barrier by dissemination on ideal switch (ranks=4)",
+        ),
+        (Plan(machine="dgx_a100"), "zh", "在 DGX A100 上用环对 64 MiB 数据做 all-reduce"),
+    ],
+)
+def test_a_title_is_the_sentence_that_the_page_has(plan, language, title):
+    assert heading(plan.run().trace, language, plan) == title
+
+
 def test_a_gif_keeps_the_colours_of_its_frames():
     frames = [Reel(Film(TRACE), "machine", 4.8, LIGHT).frame(share * TRACE.time) for share in (0.1, 0.6)]
     film = Image.open(io.BytesIO(gif(frames, frames, fps=20, last=0.06)))
@@ -313,9 +371,6 @@ def test_a_still_has_no_tempo():
 def test_every_kind_is_looked_at():
     pictures = {"png", "svg", "pdf", "gif", "mp4", "film.svg"}
     assert set(EXPORTS) == pictures | {"html", "json", "perfetto.json", "xml", "yaml"}
-
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("view", sorted(DRAWINGS))

@@ -275,7 +275,7 @@ def test_a_run_beside_that_differs_in_nothing_has_a_name_too():
 def test_crossovers_of_algorithms_are_told():
     at = page(machine="switch:ranks=8", against="algorithm=allreduce.recursive_doubling")
     told = [element.value for element in (*at.main.markdown, *at.main.caption)]
-    assert any(re.search("From .* on, allreduce.ring is faster than allreduce.recursive_doubling", t) for t in told)
+    assert any(re.search("From .* on, ring is faster than recursive doubling", t) for t in told)
 
 
 def test_a_library_chooses_on_the_page_as_in_the_terminal():
@@ -324,7 +324,7 @@ def test_a_stall_says_at_once_who_waits_for_whom_and_a_removed_link_stalls_too(w
     assert not at.error
     assert not at.warning
     headline, reason, _ = answer(at)
-    assert headline.endswith(": the run never ends.")
+    assert "nothing moves after" in headline
     assert reason.startswith("Ranks wait for each other in a circle: 0 → 7 → 6")
     assert "CPU0 ↔ CPU1 carries nothing" in reason
 
@@ -340,7 +340,8 @@ def test_of_several_runs_the_fastest_is_said_of_those_that_were_compared():
     at = page(machine="dgx_a100", against="algorithm=allreduce.binomial_tree|size=1MiB", size="64MiB")
     headline, reason, _ = answer(at)
     assert " of 3 compared: " in headline
-    assert reason.endswith(" slower.")
+    assert " faster than " in headline
+    assert reason.endswith(" less.")
 
 
 def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_captures():
@@ -357,7 +358,7 @@ def test_a_run_that_is_kept_stays_beside_other_collectives_sizes_machines_and_ca
     assert state_of(at, SimulateState).plan.others() == [Plan(machine="switch:ranks=4", size="1MiB")]
     at = page(capture="example-dual-socket-pcie", against=kept)
     titles = at.dataframe[0].value.iloc[:, 0].tolist()
-    assert titles == ["dual-socket-pcie · 64MiB", "switch:ranks=4 · 1MiB"]
+    assert titles == ["dual-socket-pcie · 64 MiB", "ideal switch (ranks=4) · 1 MiB"]
     assert not at.exception
     at.button(key="end_comparison").click().run()
     assert "against" not in at.query_params

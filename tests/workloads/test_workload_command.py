@@ -51,7 +51,8 @@ def test_one_rank_is_a_step_too(name, capsys):
 def test_the_text_has_the_figures_and_a_timeline(capsys):
     assert cli.main(["workload", "ddp:model=resnet101", "--machine", "switch:ranks=16,bandwidth=5GBps"]) == DONE
     out = capsys.readouterr().out
-    assert out.startswith("ddp on switch:ranks=16,bandwidth=5GBps: 16 ranks, ")
+    assert out.startswith("The step takes ")
+    assert "\nddp on switch:ranks=16,bandwidth=5GBps: 16 ranks, " in out
     for words in ("exposed communication", "peak memory per rank", "busiest link", "overlap saves", "and 8 more ranks"):
         assert words in out
     (row,) = (line for line in out.splitlines() if line.strip().startswith("rank 0 |"))

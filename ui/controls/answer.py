@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from sim.errors import Message
 from ui.controls.compare import Run
 from ui.player.answer import answer_of
+from ui.player.titles import heading_of
 from ui.text import plain, spoken, tell, worded
 
 
@@ -18,7 +19,11 @@ def of(runs: Sequence[Run]) -> dict[str, Any]:
     if len(runs) == 2 and replace(runs[0][0], against="") == replace(runs[1][0], against=""):
         return {"headline": tell("page.compare.pinned"), "reason": tell("page.compare.pinned.next")}
     outcomes = [picture.outcome for _, picture, _ in runs]
-    return answer_of(outcomes, [title for _, _, title in runs], spoken(), remedies=False)
+    answer = answer_of(outcomes, [title for _, _, title in runs], spoken(), remedies=False)
+    plan, picture, _ = runs[0]
+    if st.context.is_embedded and not plan.schedule:
+        answer["title"] = heading_of(plan.algorithm, picture.machine, picture.size, spoken())
+    return answer
 
 
 def lead(place: DeltaGenerator, messages: Sequence[Message], name: str = "") -> None:

@@ -1,20 +1,16 @@
 """Runs that stand beside a plan's own on one clock: what each of them does otherwise, as words of the plan."""
 
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import streamlit as st
 
 from ops import ALGORITHMS
-from ops.answers.change import described
 from ops.answers.outcome import CUT
 from ops.libraries import LIBRARIES
 from ops.plan import Plan
-from ops.plan.examples import example_captures
 from ops.plan.library_choice import collective_of
 from ops.plan.notation import MOST, Changes, beside, differences, entries, is_whole, listed, size_word
 from sim.errors import InputError, StalledError
@@ -27,12 +23,13 @@ from sim.units import TimeScale
 from ui.controls import folds
 from ui.controls.parameter import fresh
 from ui.plan.picture import STALLED, Picture
+from ui.player.titles import algorithm_title, run_titles
 from ui.simulate.load import SIZES
 from ui.simulate.machines import able_on, machine_of
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import callback, change, state
-from ui.text import plain, spoken, tell, worded
+from ui.text import plain, spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -136,40 +133,7 @@ def picture_of(plan: Plan) -> Picture:
 
 def titled(plan: Plan) -> Iterator[tuple[str, Plan]]:
     """The plan and those beside it, and what each is called. Raises InputError."""
-    return zip(titles(plan), [plan, *plan.others()], strict=True)
-
-
-def titles(plan: Plan) -> list[str]:
-    """What every run is called, its own first: the words in which they differ."""
-    runs = [plan, *plan.others()]
-    mentioned = dict.fromkeys(chain.from_iterable(differences(plan.against)))
-    names = [*dict.fromkeys("machine" if name == "capture" else name for name in mentioned)]
-    said = {name: [_shown_as(run, name) for run in runs] for name in names}
-    differing = [words for words in said.values() if len(set(words)) > 1] or [*said.values()][:3]
-    usual = tell("page.compare.usual")
-    return [" · ".join(filter(None, words)) or usual for words in zip(*differing, strict=True)] or [""]
-
-
-def _shown_as(run: Plan, name: str) -> str:
-    """A word of a run as a person reads it."""
-    if name == "machine" and run.capture:
-        example = next((key for key, text in example_captures().items() if text == run.capture), "")
-        return example or tell("page.compare.capture", number=f"{zlib.crc32(run.capture.encode()) % 1000:03}")
-    value = getattr(run, name)
-    if name in ("rates", "counts", "root", "lockstep", "blocking", "ranks") and not value:
-        return ""
-    return _words(name, str(value) if not isinstance(value, bool) else name)
-
-
-def _words(name: str, value: str) -> str:
-    if name in ("ranks", "root"):
-        return f"{tell(f'page.{name}')} {value}"
-    if name in ("fault", "edits"):
-        words = [worded(described(name, spec)) for spec in entries(value)]
-        return "; ".join(words) or tell("page.compare.faultless" if name == "fault" else "page.compare.unedited")
-    if name == "network":
-        return value or tell("page.network.own")
-    return value or tell("page.compare.usual")
+    return zip(run_titles(plan), [plan, *plan.others()], strict=True)
 
 
 def choose(plan: Plan) -> Plan:
@@ -209,7 +173,7 @@ def choose(plan: Plan) -> Plan:
         if plan.fault and st.checkbox(tell("page.compare.without"), {"fault": ""} in runs, key=fresh("without")):
             chosen_runs.append({"fault": ""})
         for number, run in enumerate(others):
-            title = titles(replace(plan, against=beside([run])))[-1]
+            title = run_titles(replace(plan, against=beside([run])))[-1]
             if not st.checkbox(plain(title), value=True, key=fresh(f"against_{number}_{title}")):
                 others = [other for other in others if other is not run]
     return replace(plan, against=beside([*others, *chosen_runs][:MOST]))
@@ -277,6 +241,7 @@ def show(runs: Sequence[Run]) -> None:
     except StalledError:  # at another size a library may take what cannot be done on this machine
         return
     for below, above, size in crossed:
-        st.markdown(f"- {tell('page.compare.crossing', below=below, above=above, size=size)}")
+        names = {"below": algorithm_title(below), "above": algorithm_title(above)}
+        st.markdown(f"- {tell('page.compare.crossing', **names, size=size)}")
     if not crossed:
         st.caption(tell("page.compare.same"))

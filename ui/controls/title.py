@@ -20,11 +20,12 @@ from sim.machines import MACHINES
 from sim.topology import Topology
 from ui.controls.parameter import fresh
 from ui.controls.sidebar import likely, offered
+from ui.player.titles import begun, machine_title
 from ui.simulate.load import sizes
 from ui.simulate.machines import able_on
 from ui.simulate.past import restore, undo
 from ui.state import callback, value
-from ui.text import ENGLISH, plain, spoken, tell, titled
+from ui.text import plain, tell, titled
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -142,7 +143,7 @@ def _collective(plan: Plan) -> None:
             against=kept(plan.against),
         )
 
-    _word("title.collective", names, now, change, lambda name: _begun(titled("collective", name)))
+    _word("title.collective", names, now, change, lambda name: begun(titled("collective", name)))
 
 
 def _algorithm(plan: Plan) -> None:
@@ -183,22 +184,6 @@ def _machine(plan: Plan, machine: str) -> None:
 
 def _size(plan: Plan) -> None:
     _word("title.size", sizes(plan.size), plan.size, lambda size: replace(plan, size=size), size_title)
-
-
-def _begun(words: str) -> str:
-    """Words as a sentence begins with them."""
-    return words[:1].upper() + words[1:] if spoken() == ENGLISH else words
-
-
-def machine_title(machine: str) -> str:
-    """What people call a machine, and the parameters it is given.
-
-    >>> machine_title("switch:ranks=8"), machine_title("dgx_a100")
-    ('ideal switch (ranks=8)', 'DGX A100')
-    """
-    name, _, words = machine.partition(":")
-    said = titled("machine", name) if name in MACHINES else name
-    return f"{said} ({words.replace(',', ', ')})" if words else said
 
 
 def size_title(size: str) -> str:

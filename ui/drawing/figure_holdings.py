@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 
 from sim.schedule import NOTHING
-from ui.drawing.figures import Place, Room, fonts, words
+from ui.drawing.figures import Place, Room, fonts, scale_of, words
 from ui.layout.lines import SIZES
 from ui.layout.palette import Look, ink_on
 from ui.player.payload import rank_numbers, whole
@@ -58,7 +58,8 @@ def landed(film: "Film", t: float) -> Hashable:
 
 def head_of_holdings(axes: "Axes", film: "Film", look: Look, wide: float = 1.0) -> None:
     """What is above what ranks hold, and room for that; places are so many times as wide as high."""
-    style = {"color": look.ink, "weight": "bold", "va": "bottom", "family": fonts(film.language), "fontsize": 9}
+    style = {"color": look.ink, "weight": "bold", "va": "bottom", "family": fonts(film.language), "fontsize": LETTER}
+    style["fontsize"] = LETTER * scale_of(axes.figure)
     words(axes, 3).add(0, -0.35, say("figure.holds", film.language), style)
     every = math.ceil(rows_of(film) / MOST_NUMBERS)
     numbers = {"color": look.quiet, "ha": "right", "va": "center", "family": fonts(film.language), "fontsize": LETTER}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ui.drawing.geometry import Ground
 
 
-BESIDE, ALONE = 1.5, 2.1
+BESIDE, ALONE = 1.43, 2.1
 """How many times as wide as high a picture is with what ranks hold beside it, and without."""
 SMALL = 9
 """Points of a device's name."""
@@ -114,6 +114,7 @@ def _marks(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> 
         share = spell.bandwidth / float(film.trace.topology.bandwidth[spell.link])
         frame = {"boxstyle": "round,pad=0.3", "fc": look.paper, "ec": look.ink}
         style: dict[str, Any] = {"color": look.ink, "ha": "center", "va": "center", "weight": "bold", "zorder": 8}
+        style["family"] = fonts("en")
         x, y = along(here.lines[lines[spell.link]], SIGN)
         axes.text(x, y, fmt_share(share) if share else "×", fontsize=SMALL, bbox=frame, **style)
 

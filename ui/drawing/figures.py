@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.collections import PathCollection
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.font_manager import fontManager
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.path import Path
 
-from sim.units import fmt_size, fmt_time
+from sim.units import fmt_time
 from ui.drawing.fonts import FAMILY, FOLDER
 from ui.drawing.lettering import Lettering, Style, across
 from ui.layout.palette import MANY, Look, ink_on
@@ -63,94 +63,121 @@ class PagePart(NamedTuple):
     adds: bool = False
 
 
-LARGE = 11.5
-"""Points of a sentence that has room."""
-HEAD = 0.145
-"""The share of a page that its head has."""
+HEAD, FOOT, RULE, GAP = 0.98, 0.34, 0.26, 0.06
+"""Inches of a wide page for its head, the sentence below its picture, the numbers of an axis, and between them."""
+WIDE = 9.6
+"""Inches of a page on which letters have their whole size; on others they are smaller, to the half of it."""
+SIZES = {"title": 11.5, "headline": 19.0, "reason": 11.5, "now": 11.5}
+"""Points of a line that has room."""
+DOWN = {"title": 0.27, "headline": 0.61, "reason": 0.88}
+"""Inches from a page's top to where a line of its head stands."""
+UP = 0.15
+"""Inches from its bottom to where the sentence of an instant stands."""
 
 
 def head(figure: Figure) -> Place:
-    """Where the title and the sentence are."""
+    """Where the title and the answer are."""
     return np.s_[: _fold(figure)[0], :]
 
 
 def left(figure: Figure) -> Place:
     """Below that, where the picture is."""
-    below, across = _fold(figure)
-    return np.s_[below:, :across]
+    below, foot, across = _fold(figure)
+    return np.s_[below:foot, :across]
 
 
 def right(figure: Figure) -> Place:
     """Beside the picture."""
-    below, across = _fold(figure)
-    return np.s_[below:, across:]
+    below, foot, across = _fold(figure)
+    return np.s_[below:foot, across:]
 
 
-def _fold(figure: Figure) -> tuple[int, int]:
-    """The row below the head and the column between two axes."""
+def bottom(figure: Figure) -> Place:
+    """Below the picture, where the sentence of an instant is."""
+    return np.s_[_fold(figure)[1] :, :]
+
+
+def _fold(figure: Figure) -> tuple[int, int, int]:
+    """The row below the head, that of the sentence, and the column between two axes."""
     one, two = (axes.get_position(original=True) for axes in figure.axes)
-    middle = (one.x1 + two.x0) / 2
-    return round(HEAD * figure.bbox.height), round(middle * figure.bbox.width)
+    middle, dots = (one.x1 + two.x0) / 2, figure.dpi * scale_of(figure)
+    rows = round(HEAD * dots), round(figure.bbox.height - FOOT * dots)
+    return *rows, round(middle * figure.bbox.width)
 
 
-def sheet(film: "Film", width: float, look: Look, ratios: list[float]) -> Figure:
-    """A page with its title and two axes."""
-    trace = film.trace
+def scale_of(figure: Figure | SubFigure) -> float:
+    """How large letters are on a page, as a share of their size on a wide one."""
+    return max(0.5, min(1.0, figure.bbox.width / figure.dpi / WIDE))
+
+
+def sheet(film: "Film", width: float, look: Look, ratios: list[float], *, ruled: bool = False) -> Figure:
+    """A page with its title, its answer and two axes, of which the first may be `ruled`."""
     figure = Figure(figsize=(width, width * 0.5625), facecolor=look.paper, dpi=100)
     axes = figure.subplots(1, 2, width_ratios=ratios)
-    figure.subplots_adjust(left=0.05, right=0.985, top=0.83, bottom=0.06, wspace=0.04)
-    size = f" · {fmt_size(trace.size)}" if trace.size else ""
-    title = f"{trace.schedule.name} · {trace.topology.name}{size}"
-    _line(figure, film, title, look, fontsize=15, weight="bold")
+    inch = scale_of(figure) / figure.get_figheight()
+    low = (FOOT + RULE * ruled + GAP) * inch
+    figure.subplots_adjust(
+        left=0.05 if ruled else 0.02, right=0.985, top=1 - (HEAD + GAP) * inch, bottom=low, wspace=0.04
+    )
+    clock = across(_clock(film, film.trace.ended), _style(film, "title"), float(figure.dpi)) / figure.bbox.width
+    _say(figure, film, "title", film.title, look, room=0.94 - clock, color=look.quiet)
+    _say(figure, film, "headline", film.answer[0], look, weight="bold")
+    _say(figure, film, "reason", film.answer[1], look, color=look.quiet)
     for each in axes:
         each.set_facecolor(look.paper)
         each.set_axis_off()
-        each.tick_params(colors=look.ink, labelsize=8)
+        each.set_anchor("N")
+        each.tick_params(colors=look.ink, labelsize=8, labelfontfamily=fonts(film.language))
         each.yaxis.label.set_color(look.ink)
+        each.yaxis.label.set_fontfamily(fonts(film.language))
         for spine in each.spines.values():
             spine.set_visible(False)
     return figure
 
 
-def say_now(figure: Figure, film: "Film", t: float, look: Look) -> None:
-    """The sentence of an instant, below the title, as large as it fits."""
-    said = film.caption(t)
-    size = _fitted(said, tuple(fonts(film.language)), float(figure.bbox.width), float(figure.dpi))
-    _line(figure, film, said, look, at=(0.02, 0.885), fontsize=size)
-
-
-def _line(
-    figure: Figure, film: "Film", text: str, look: Look, *, at: tuple[float, float] = (0.02, 0.945), **style: Any
+def _say(
+    figure: Figure, film: "Film", part: str, text: str, look: Look, *, room: float = 0.96, at: float = 0.02, **more: Any
 ) -> None:
-    """A line of the page's head; `at` is a share of its width and of its height."""
+    """A line of a page, as large as it fits into a share of its width."""
+    style = _style(film, part) | {"color": look.ink} | more
+    family, weight = tuple(style["family"]), str(style.get("weight", "normal"))
+    scale, (wide, high) = scale_of(figure), figure.get_size_inches().tolist()
+    style["fontsize"] = _fitted(text, family, weight, scale * style["fontsize"], room * wide * figure.dpi, figure.dpi)
+    up = UP * scale if part == "now" else high - DOWN[part] * scale
     line = Lettering(3)
     line.set_transform(figure.transFigure)
     figure.add_artist(line)
-    line.add(*at, text, {"color": look.ink, "family": fonts(film.language)} | style)
+    line.add(at, up / high, text, style)
+
+
+def _style(film: "Film", part: str) -> dict[str, Any]:
+    return {"family": fonts(film.language), "fontsize": SIZES[part]}
 
 
 @lru_cache(maxsize=1024)
-def _fitted(text: str, family: tuple[str, ...], width: float, dpi: float) -> float:
-    """Points at which a sentence ends on a page so many pixels wide."""
-    size, room = LARGE, 0.96 * width
-    while (wide := across(text, {"family": family, "fontsize": size}, dpi)) > room:  # letters grow by whole pixels
+def _fitted(text: str, family: tuple[str, ...], weight: str, size: float, room: float, dpi: float) -> float:
+    """Points at which a line has room, `size` at most."""
+    style = {"family": family, "weight": weight}
+    while (wide := across(text, style | {"fontsize": size}, dpi)) > room:  # letters grow by whole pixels
         size *= 0.98 * room / wide
     return size
 
 
 SENTENCE = PagePart(
-    lambda figure, film: [head(figure)],
+    lambda figure, film: [bottom(figure)],
     lambda film, t: film.caption(t),
-    lambda figure, film, t, look, since: say_now(figure, film, t, look),
+    lambda figure, film, t, look, since: _say(figure, film, "now", film.caption(t), look),
 )
-"""What happens now, below the title."""
+"""What happens now, below the picture."""
 
 
 def tell_time(figure: Figure, film: "Film", t: float, look: Look) -> None:
     """The instant, and when all has ended."""
-    trace = film.trace
-    clock = f"{fmt_time(t - trace.began)} / {fmt_time(trace.time)}"
-    _line(figure, film, clock, look, at=(0.98, 0.945), fontsize=12, ha="right")
+    _say(figure, film, "title", _clock(film, t), look, at=0.985, ha="right")
+
+
+def _clock(film: "Film", t: float) -> str:
+    return f"{fmt_time(t - film.trace.began)} / {fmt_time(film.trace.time)}"
 
 
 def passing(figure: Figure, film: "Film", blocks: Sequence["Block"], t: float, look: Look) -> None:

@@ -1,7 +1,7 @@
 """A run at any instant, as numbers to draw: where blocks are, how full links are, what every rank holds."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ops.answers import of_trace
 from ops.plan import Plan
 from ops.run.values import Values, captioned, values_of
 from ops.run.values import number as number_word
@@ -24,7 +25,9 @@ from ui.layout.lines import along
 from ui.layout.palette import bottlenecks, waited_for
 from ui.layout.provenance import at_first, followed, unfollowed
 from ui.layout.stall import sentence
+from ui.player.answer import PARTS, Spans, answer_of, read
 from ui.player.payload import has_rows, place_devices, place_names, tick
+from ui.player.titles import heading
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -59,8 +62,17 @@ class Film:
     Blocks show their numbers where `plan` has any.
     """
 
-    def __init__(self, trace: Trace, language: str = "en", plan: Plan | None = None) -> None:
-        self.trace, self.language, self._plan = trace, language, plan
+    def __init__(
+        self,
+        trace: Trace,
+        language: str = "en",
+        *,
+        plan: Plan | None = None,
+        answer: Mapping[str, Spans] | None = None,
+        title: str = "",
+    ) -> None:
+        self.trace, self.language, self._answer, self._title = trace, language, answer, title
+        self._plan = plan
         self.full = has_rows(trace)
         self.contents = followed(trace, trace.end) if self.full else unfollowed(trace)
         self._order = np.argsort(trace.end, kind="stable")
@@ -80,6 +92,18 @@ class Film:
             return values_of(self.trace.schedule, plan.values, plan.op, plan.dtype, self.trace.end)
         except InputError:
             return None
+
+    @cached_property
+    def title(self) -> str:
+        """The sentence above the picture, of the trace alone unless it was given."""
+        return self._title or heading(self.trace, self.language)
+
+    @cached_property
+    def answer(self) -> tuple[str, str]:
+        """What is said of the run, and why; of the trace alone unless it was given."""
+        answer = self._answer or answer_of([of_trace(self.trace)], ("",), self.language, remedies=False)
+        headline, *others = (read(answer.get(part, [])) for part in PARTS)
+        return headline, " ".join(filter(None, others)).replace("。 ", "。")
 
     @cached_property
     def captions(self) -> list[str]:

@@ -14,7 +14,7 @@ from ui.text import say
 def page(film: Film, width: float, look: Look) -> Figure:
     """Time across, ranks down."""
     trace = film.trace
-    figure = sheet(film, width, look, [1.0, 1e-3])
+    figure = sheet(film, width, look, [1.0, 1e-3], ruled=True)
     axes = figure.axes[0]
     places = range(trace.schedule.places)
     axes.set_yticks([p for p in places if p % max(1, len(places) // 24) == 0])

@@ -25,9 +25,11 @@ from sim.units import fmt_time
 from ui.drawings import DRAWINGS
 from ui.drawings import still as drawn
 from ui.player.answer import answer_of
+from ui.player.titles import heading
 from ui.player.views import FIRST, VIEWS
 
 if TYPE_CHECKING:
+    from ui.drawing.frames import Film
     from ui.export.reel import Reel
 
 MOST_FRAMES, MOST_PIXELS = 3000, 3840
@@ -179,14 +181,13 @@ def mp4(trace: Trace, shot: Shot) -> bytes:
 @export("film.svg", "an animated image (SVG)", "image/svg+xml", drawn=True, filmed=True)
 def moving_svg(trace: Trace, shot: Shot) -> bytes:
     """The run, or a part of it, on the true clock, as shapes and text; then its end for a second, and again."""
-    from ui.drawing.frames import Film
     from ui.export.moving_drawing import MovingDrawing
     from ui.export.moving_drawing import svg as moving
     from ui.layout.palette import DARK, LIGHT
 
     look = DARK if shot.dark else LIGHT
     times = [float(t) for t in _times(trace, shot)]
-    drawing = MovingDrawing(Film(trace, shot.language, shot.plan), shot.view, shot.width / 100, look)
+    drawing = MovingDrawing(_film(trace, shot), shot.view, shot.width / 100, look)
     begin()
     return moving(drawing, times, shot.fps, lambda k: _came_to(shot, k, len(times))).encode()
 
@@ -217,7 +218,7 @@ def played(
     answer = answer or answer_of([*map(of_trace, traces)], names, shot.language, remedies=False)
     more = {"offers": offers(shot.language), "answer": answer}
     data = player_data(packed, shot.language, Start(shot.at or 0.0, shot.view), **more)
-    title = f"{traces[0].schedule.name} · {traces[0].topology.name}"
+    title = heading(traces[0], shot.language, shot.plan)
     page = (ASSETS / "player" / "offline.html").read_text(encoding="utf-8")
     parts = {
         "language": "zh-Hans" if shot.language == "zh" else shot.language,
@@ -262,14 +263,20 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
+def _film(trace: Trace, shot: Shot) -> "Film":
     from ui.drawing.frames import Film
+
+    title = heading(trace, shot.language, shot.plan)
+    return Film(trace, shot.language, plan=shot.plan, answer=shot.answer, title=title)
+
+
+def _still(trace: Trace, shot: Shot, kind: str, *, dpi: int) -> bytes:
     from ui.layout.palette import DARK, LIGHT
 
     whole = shot.view == "time" and shot.at is None
     t = trace.ended if whole else trace.began + trace.time / 2 if shot.at is None else trace.began + shot.at
     look = DARK if shot.dark else LIGHT
-    figure = drawn(shot.view, Film(trace, shot.language, shot.plan), t, shot.width / 100, look)
+    figure = drawn(shot.view, _film(trace, shot), t, shot.width / 100, look)
     out = io.BytesIO()
     figure.savefig(out, format=kind, dpi=dpi, facecolor=look.paper)
     return out.getvalue()
@@ -291,11 +298,10 @@ def _times(trace: Trace, shot: Shot) -> NDArray[np.float64]:
 
 
 def _reel(trace: Trace, shot: Shot) -> "Reel":
-    from ui.drawing.frames import Film
     from ui.export.reel import Reel
     from ui.layout.palette import DARK, LIGHT
 
-    return Reel(Film(trace, shot.language, shot.plan), shot.view, shot.width / 100, DARK if shot.dark else LIGHT)
+    return Reel(_film(trace, shot), shot.view, shot.width / 100, DARK if shot.dark else LIGHT)
 
 
 def _frames(reel: "Reel", times: NDArray[np.float64], shot: Shot) -> Iterator[NDArray[np.uint8]]:

@@ -8,7 +8,6 @@ import streamlit as st
 from ops import ALGORITHMS
 from ops.plan import Plan
 from ops.plan.training import WorkloadPlan, to_query
-from ui.controls import compare
 from ui.controls.folds import fold
 from ui.learn.asking import Exercise, outcomes
 from ui.learning import timeline
@@ -17,6 +16,7 @@ from ui.lessons import after
 from ui.navigation import go, visit
 from ui.player import component
 from ui.player.payload import pack
+from ui.player.titles import run_titles
 from ui.share import menu
 from ui.simulate import past
 from ui.text import spoken, tell
@@ -54,7 +54,7 @@ def sentences(exercise: Exercise) -> list[str]:
 @st.cache_data(max_entries=64, show_spinner=False)
 def _packed(plan: Plan, language: str) -> list[dict[str, Any]]:
     runs = outcomes((plan, *plan.others()))
-    names = compare.titles(plan) if len(runs) > 1 else [""]
+    names = run_titles(plan) if len(runs) > 1 else [""]
     return [pack(run.trace, language, plan=plan) | {"title": title} for run, title in zip(runs, names, strict=True)]
 
 

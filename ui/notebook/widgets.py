@@ -92,7 +92,7 @@ class RunWidget(Shown):
     def __init__(self, played: Played, display: Display, view: str, time: float) -> None:
         self._played = played
         runs = played.titled(display.language)
-        answer = played.answer(display.language)
+        answer = played.answer(display.language) | {"title": played.heading(display.language)}
         data = player_data(runs, display.language, offers=offers(display.language), answer=answer)
         super().__init__(display, played.link, data=data, view=view or FIRST, time=time)
 

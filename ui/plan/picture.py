@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ops.answers import Outcome, of_run, of_stall
+from ops import answers
+from ops.answers import Outcome, of_ended, of_run, of_stall
 from ops.answers.outcome import until_it_stalls
 from ops.lab.crossovers import crossovers
 from ops.plan import Plan
@@ -17,7 +18,7 @@ from sim.trace import Trace
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui.export.exports import Shot, render
 from ui.layout.algorithm_layout import MOST
-from ui.player.answer import answer_of
+from ui.player.answer import answer_beside
 from ui.player.payload import has_rows, pack
 
 STALLED = "stalled"
@@ -119,7 +120,7 @@ def _stalled(plan: Plan, trace: Trace, language: str) -> Picture:
         near=0.0,
         bottleneck="",
         worst={},
-        size="",
+        size=fmt_size(trace.size),
         factor=1.0,
         verdict=STALLED,
         reason="",
@@ -165,7 +166,7 @@ def _run(plan: Plan) -> Run:
 
 
 def export(plan: Plan, ending: str, shot: Shot) -> bytes:
-    """The plan's run as a file. Raises InputError."""
-    run = carried_out(plan)
-    answer = answer_of([of_run(run, plan)], ("",), shot.language, remedies=False)
-    return render(shown(run), ending, replace(shot, plan=plan, answer=answer))
+    """The plan's run as a file; one that never ends up to where it stands still. Raises InputError."""
+    ended = answers.carried_out(plan, _run)
+    answer = answer_beside(of_ended(ended, plan), plan, plan.others(), shot.language)
+    return render(shown(ended) if isinstance(ended, Run) else ended, ending, replace(shot, plan=plan, answer=answer))

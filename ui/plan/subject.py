@@ -27,8 +27,9 @@ from sim.units import fmt_size
 from ui.plan.picture import carried_out
 from ui.player.answer import answer_of
 from ui.player.payload import pack
+from ui.player.titles import algorithm_title, begun, heading, machine_title, run_titles
 from ui.player.views import VIEWS
-from ui.text import languages
+from ui.text import languages, speaking
 
 Words = Mapping[str, str]
 """Query words of a link."""
@@ -43,13 +44,25 @@ KINDS = "a trace, an outcome, a plan, several of these, a grid or its rows, a tr
 class Played:
     """Runs on one clock: their traces, what each is called beside the others, and the link to them if there is one.
 
-    `sources` are the run and the plan of each trace, as far as they are known.
+    `sources` are the run and the plan of each trace, as far as they are known, `plan` what names them.
     """
 
     traces: tuple[Trace, ...]
     titles: tuple[str, ...]
     link: Words = field(default_factory=dict)
     sources: tuple[Source, ...] = ()
+    plan: Plan | None = None
+
+    def names(self, language: str) -> tuple[str, ...]:
+        """Return what each run is called beside the others."""
+        if self.plan is None or len(self.traces) == 1:
+            return self.titles
+        with speaking(language):
+            return tuple(run_titles(self.plan))
+
+    def heading(self, language: str) -> str:
+        """Return the sentence above the picture of the first run."""
+        return heading(self.traces[0], language, self.sources[0][1] if self.sources else None)
 
     @property
     def _sourced(self) -> "Iterator[tuple[Trace, Source]]":
@@ -61,12 +74,12 @@ class Played:
 
     def titled(self, language: str) -> list[dict[str, Any]]:
         """Return the same, each with its title."""
-        return [run | {"title": title} for run, title in zip(self.packed(language), self.titles, strict=True)]
+        return [run | {"title": title} for run, title in zip(self.packed(language), self.names(language), strict=True)]
 
     def answer(self, language: str) -> dict[str, Any]:
         """Return their answer, as the player shows it."""
         outcomes = [of_trace(trace, *source) for trace, source in self._sourced]
-        return answer_of(outcomes, self.titles, language, remedies=True)
+        return answer_of(outcomes, self.names(language), language, remedies=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +149,14 @@ def _played(runs: Mapping[Any, Any]) -> Played:
     traces = tuple(trace for trace, _ in played)
     names = [name for name, _ in every]
     called = all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
-    titles = tuple(names) if called else _titles(traces)
     whole = list(runs.values())
+    plan = whole[0] if len(whole) == 1 and isinstance(whole[0], Plan) else None
     return Played(
         traces,
-        titles,
+        tuple(names) if called else _titles(traces),
         _link(whole if len(whole) == 1 else [run for _, run in every]),
         tuple(source for _, source in played),
+        None if called else plan,
     )
 
 
@@ -177,7 +191,13 @@ def _titles(traces: Sequence[Trace]) -> tuple[str, ...]:
     if len(traces) == 1:
         return ("",)
     told_apart_by = [
-        (t.schedule.name, t.topology.name, f"{t.schedule.n} ranks", fmt_size(t.size), "; ".join(map(str, t.faults)))
+        (
+            begun(algorithm_title(t.schedule.name)),
+            machine_title(t.topology.name),
+            f"{t.schedule.n} ranks",
+            fmt_size(t.size),
+            "; ".join(map(str, t.faults)),
+        )
         for t in traces
     ]
     columns = [column for column in zip(*told_apart_by, strict=True) if len(set(column)) > 1]

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ops.answers import Outcome, answer, answer_alone
-from ops.answers.answer import Answered, factor
+from ops.answers import Outcome, answer, answer_alone, answer_several, outcome_of
+from ops.answers.answer import Answered
 from ops.answers.change import changes
+from ops.plan import Plan
+from ops.plan.notation import beside
 from sim.errors import Message
-from sim.units import fmt_time
+from ui.player.titles import run_titles
 from ui.text import speaking, worded
 
 PARTS = ("headline", "reason", "remedy")
@@ -25,7 +28,7 @@ def answer_of(outcomes: Sequence[Outcome], titles: Sequence[str], language: str,
     `asks` says that something may win the lost time back which `remedies` would have looked for.
     """
     if len(outcomes) > 2:
-        answered = _won(outcomes, titles)
+        answered = answer_several(outcomes, titles)
     elif len(outcomes) == 2:
         answered = answer(outcomes[1], outcomes[0], remedies=remedies)
     else:
@@ -35,6 +38,16 @@ def answer_of(outcomes: Sequence[Outcome], titles: Sequence[str], language: str,
         "asks": is_loss and not remedies,
         "changes": _changes(outcomes, language) if len(outcomes) == 2 else [],
     }
+
+
+def answer_beside(
+    outcome: Outcome, plan: Plan, others: Sequence[Plan], language: str, *, remedies: bool = True
+) -> dict[str, Any]:
+    """Return the answer of a plan that has run beside others, which are run for it. Raises InputError."""
+    runs = replace(plan, against=beside([other.kept_beside() for other in others])) if others else plan
+    with speaking(language):
+        titles = run_titles(runs)
+    return answer_of([outcome, *map(outcome_of, others)], titles, language, remedies=remedies)
 
 
 def written(answered: Answered, language: str) -> dict[str, Any]:
@@ -79,14 +92,3 @@ def _cut(text: str) -> Spans:
     for target, words, rest in zip(marked[::3], marked[1::3], marked[2::3], strict=True):
         spans += [[words, target], [rest, ""]]
     return [span for span in spans if span[0]]
-
-
-def _won(outcomes: Sequence[Outcome], titles: Sequence[str]) -> Answered:
-    """Say which of several runs is the fastest, and by how much."""
-    order = sorted(range(len(outcomes)), key=lambda k: outcomes[k].time)
-    first, second = (outcomes[k] for k in order[:2])
-    words = {"name": titles[order[0]], "count": len(outcomes), "after": fmt_time(first.time)}
-    if second.standstill:
-        return Answered(first.time, first.time, Message("answer.won", **words), Message("answer.won.only"))
-    late = {"second": titles[order[1]], "before": fmt_time(second.time), "factor": factor(second.time / first.time)}
-    return Answered(second.time, first.time, Message("answer.won", **words), Message("answer.won.next", **late))

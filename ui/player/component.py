@@ -35,6 +35,7 @@ ANSWERS = (
     "answer.change.",
     "answer.faster",
     "answer.hardly",
+    "answer.remedy.link",
     "answer.same",
     "answer.slower",
     "answer.why.",

@@ -10,6 +10,7 @@ from ops.plan import Plan
 from sim.errors import InputError, Message, StalledError
 from sim.trace import Trace
 from sim.units import fmt_time
+from ui.drawing.fonts import faces
 from ui.drawing.thumbnail import of_run
 from ui.layout.algorithm_layout import MOST
 from ui.plan.beginning import instant_in
@@ -52,10 +53,11 @@ def packed(plan: Plan, view: str, language: str) -> PackedScene:
     assert isinstance(played, Played), "a plan is a run"
     traces = played.traces
     view = view or usual(plan, traces)
-    name = f"{traces[0].schedule.name} · {traces[0].topology.name}"
+    name = played.heading(language)
     time = max(trace.time for trace in traces)
     runs = tuple(played.packed(language))
-    return PackedScene(runs, played.titles, name, time, view, of_run(traces[0], view, name), played.answer(language))
+    answer = played.answer(language) | {"title": name}
+    return PackedScene(runs, played.names(language), name, time, view, of_run(traces[0], view, name), answer)
 
 
 def check(entry: TalkScene, time: float) -> None:
@@ -129,6 +131,7 @@ def page(data: dict[str, Any], lessons: dict[str, Any]) -> bytes:
     parts = {
         "language": "zh-Hans" if data["language"] == "zh" else data["language"],
         "title": escape(data["title"]),
+        "fonts": faces(),
         "style": style(),
         "script": f"const mount = {script(WITH_TALK)};".replace("</script", "<\\/script").replace("<!--", "<\\!--"),
         "data": json.dumps(data | {"is_linked": True, "lessons": lessons}, ensure_ascii=False).replace("<", "\\u003c"),

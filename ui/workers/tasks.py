@@ -123,7 +123,7 @@ def page_alone(plan: Plan, shot: Shot) -> bytes:
     """The plan's run and those beside it as one page that plays without a network. Raises InputError."""
     runs = read(plan)[0]
     assert isinstance(runs, Played), "a plan is a run"
-    return played(runs.traces, shot, runs.titles, runs.answer(shot.language))
+    return played(runs.traces, replace(shot, plan=plan), runs.names(shot.language), runs.answer(shot.language))
 
 
 def small_picture(plan: Plan, view: str) -> str:

@@ -152,7 +152,9 @@ def test_bandwidth_is_printed_as_nccl_tests_does(tmp_path, capsys):
     file = tmp_path / "b.png"
     asked = ["bandwidth", "allreduce.ring", "--machine", "switch:ranks=8", "--sizes", "64MiB,128MiB"]
     assert cli.main([*asked, "-o", str(file)]) == DONE
-    title, head, first, _, mean = capsys.readouterr().out.splitlines()
+    reaches, half, title, head, first, _, mean = capsys.readouterr().out.splitlines()
+    assert reaches.startswith("# Ring reaches ")
+    assert half == "# It reaches half of that from 64 MiB on."
     assert title == "# allreduce.ring on switch:ranks=8, 8 ranks"
     assert head.split("  ")[1:2] == ["size (B)"]
     time = 14 * ALPHA + 1.75 * BETA * (1 << 26)
@@ -196,7 +198,7 @@ def test_links_are_told_and_drawn(command, tmp_path, capsys):
     file = tmp_path / "x.png"
     asked = [command, "allreduce.ring", "--machine", "dgx1v", "--size", "1MiB", "-o", str(file)]
     assert cli.main(asked) == DONE
-    assert capsys.readouterr().out.startswith("allreduce.ring on dgx1v: 8 ranks, 1 MiB, ")
+    assert "\nallreduce.ring on dgx1v: 8 ranks, 1 MiB, " in capsys.readouterr().out
     assert file.read_bytes()[:4] == b"\x89PNG"
     assert cli.main([*asked, "--json"]) == DONE
     assert json.loads(capsys.readouterr().out)["time_s"] > 0
