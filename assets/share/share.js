@@ -4,6 +4,7 @@ const FRAME = "display:block;width:100%;max-width:1280px;aspect-ratio:16/9;min-h
 const STILLS = { png: "PNG", svg: "SVG", pdf: "PDF" };
 const FILMS = { gif: "GIF", mp4: "MP4", "film.svg": "SVG" };
 const DATA = { yaml: "YAML", json: "JSON", "perfetto.json": "Perfetto", xml: "MSCCL" };
+const SHEETS = { "worksheet.pdf": "PDF", "worksheet.html": "HTML", "answers.pdf": "PDF ✓", "answers.html": "HTML ✓" };
 const USUAL = { seconds: 10, width: 1280, theme: "light" };
 const menus = new WeakMap();
 
@@ -22,6 +23,16 @@ export function cellOf(href) {
   const { searchParams } = new URL(href);
   for (const word of ["page", "embed"]) searchParams.delete(word);
   return `from ringside.notebook import show\n\nshow(${JSON.stringify(`?${searchParams}`)})`;
+}
+
+// A link to the steps of what an address names, for the phones of an audience.
+export function stepsOf(href) {
+  const address = new URL(href);
+  for (const word of ["t", "camera", "window", "chosen", "brush", "against", "step"]) address.searchParams.delete(word);
+  address.searchParams.set("page", "steps");
+  address.searchParams.set("embed", "true");
+  address.hash = "";
+  return address.href;
 }
 
 function make(tag, className, parent, attributes = {}) {
@@ -66,14 +77,13 @@ class Menu {
 
   // What changes while the menu is open: buttons stay the same elements, under a hand that is about to click.
   #refresh() {
-    const { scenes, is_full: isFull, code, link } = this.#data;
+    const { scenes, is_full: isFull, code } = this.#data;
     this.#root.querySelector('[data-do="add"]').disabled = isFull;
     const open = this.#root.querySelector('[data-do="open"]');
     open.hidden = !scenes;
     open.textContent = this.#text("talk.open").replace("{count}", scenes);
-    const images = this.#root.querySelectorAll(".code img");
-    for (const image of images) image.src = code;
-    if (images[1]) images[1].alt = link;
+    const image = this.#root.querySelector(".code button img");
+    if (image) image.src = code;
   }
 
   #text(name) {
@@ -102,6 +112,8 @@ class Menu {
     this.#row("web", "page", "file html", this.#text("page.hint"));
     this.#row("code", "embed", frame === "hint" ? "file embed" : frame, this.#text(`embed.${frame}`));
     this.#row("menu_book", "cell", hasLink ? "cell" : "file ipynb", "Jupyter");
+    this.#row("touch_app", "steps", hasLink ? "steps" : "", this.#text("steps.hint"));
+    this.#row("print", "worksheet").append(...this.#chips(SHEETS, "file"));
     this.#row("data_object", "data").append(...this.#chips(DATA, "file"));
     this.#chip(this.#row("co_present", "talk", "add").parentElement, "open", "");
   }
@@ -186,7 +198,7 @@ class Menu {
     if (action === "file") this.#ask(kind);
     else if (action === "film") this.#choose(kind);
     else if (action === "add" || action === "open") this.#send(action, Date.now());
-    else if (action === "fill") this.#root.querySelector("dialog").showModal();
+    else if (action === "fill") this.#fill(this.#data.code, this.#data.link);
     else if (action === "leave") this.#root.querySelector("dialog").close();
     else if (action) this.#copy(action);
   }
@@ -203,9 +215,23 @@ class Menu {
   }
 
   async #copy(action) {
-    const texts = { link: (href) => href, frame: (href) => frameOf(href, document.title), cell: cellOf };
+    const texts = {
+      link: (href) => href,
+      frame: (href) => frameOf(href, document.title),
+      cell: cellOf,
+      steps: stepsOf,
+    };
     const text = texts[action](this.#href);
     if (await copied(text, this.#root)) this.#say(this.#text("copied"));
+    if (action === "steps") this.#fill(this.#data.steps_code, text);
+  }
+
+  // Fill the screen with a code for an audience.
+  #fill(code, words) {
+    const screen = this.#root.querySelector("dialog");
+    const image = screen.querySelector("img");
+    [image.src, image.alt] = [code, words];
+    screen.showModal();
   }
 
   #say(words) {

@@ -85,13 +85,16 @@ class Film:
     @cached_property
     def values(self) -> Values | None:
         """Numbers in the blocks; None where none are shown, or none can be."""
-        plan = self._plan
-        if plan is None or not plan.values:
-            return None
         try:
-            return values_of(self.trace.schedule, plan.values, plan.op, plan.dtype, self.trace.end)
+            return self.needed_values if self._plan and self._plan.values else None
         except InputError:
             return None
+
+    @property
+    def needed_values(self) -> Values:
+        """Numbers in the blocks. Raises InputError where there can be none."""
+        plan = self._plan or Plan()
+        return values_of(self.trace.schedule, plan.values, plan.op, plan.dtype, self.trace.end)
 
     @cached_property
     def title(self) -> str:
@@ -108,9 +111,14 @@ class Film:
     @cached_property
     def captions(self) -> list[str]:
         """A sentence per step."""
-        names = place_names(self.trace, place_devices(self.trace), self.language)
-        captions = step_captions(self.trace, self.contents, names, self.language)
+        captions = self.plain_captions
         return captions if self.values is None else captioned(captions, self.values, self.trace.schedule)
+
+    @property
+    def plain_captions(self) -> list[str]:
+        """The same without numbers."""
+        names = place_names(self.trace, place_devices(self.trace), self.language)
+        return step_captions(self.trace, self.contents, names, self.language)
 
     @cached_property
     def machine(self) -> Ground:
@@ -129,14 +137,15 @@ class Film:
         return (shape(self.trace, self.contents.block, self.language) if self.full else None) or self.machine
 
     @cached_property
-    def _step_ends(self) -> Floats:
+    def step_ends(self) -> Floats:
+        """When each step and all before it have ended, s, from the beginning on."""
         starts = self.trace.schedule.step_start
         ends = [self.trace.end[a:b].max(initial=self.trace.began) for a, b in pairwise(starts)]
         return np.maximum.accumulate(np.array([self.trace.began, *ends]))
 
     def step(self, t: float) -> int:
         """The step under way: 0 before the first, k until step k and all before it have ended."""
-        return min(int(np.searchsorted(self._step_ends, t - self._half)), len(self._step_ends) - 1)
+        return min(int(np.searchsorted(self.step_ends, t - self._half)), len(self.step_ends) - 1)
 
     def caption(self, t: float) -> str:
         """What happens now, in a sentence."""

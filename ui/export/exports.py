@@ -192,6 +192,42 @@ def moving_svg(trace: Trace, shot: Shot) -> bytes:
     return moving(drawing, times, shot.fps, lambda k: _came_to(shot, k, len(times))).encode()
 
 
+@export("worksheet.html", "a worksheet to print (HTML)", "text/html", drawn=True)
+def worksheet_html(trace: Trace, shot: Shot) -> bytes:
+    """Every step with small pictures and a table to fill in."""
+    return _worksheet(trace, shot, "html", answered=False)
+
+
+@export("worksheet.pdf", "a worksheet to print (PDF)", "application/pdf", drawn=True)
+def worksheet_pdf(trace: Trace, shot: Shot) -> bytes:
+    """Every step with small pictures and a table to fill in."""
+    return _worksheet(trace, shot, "pdf", answered=False)
+
+
+@export("answers.html", "the worksheet with its answers (HTML)", "text/html", drawn=True)
+def answers_html(trace: Trace, shot: Shot) -> bytes:
+    """Every step with small pictures and what ranks hold after it."""
+    return _worksheet(trace, shot, "html", answered=True)
+
+
+@export("answers.pdf", "the worksheet with its answers (PDF)", "application/pdf", drawn=True)
+def answers_pdf(trace: Trace, shot: Shot) -> bytes:
+    """Every step with small pictures and what ranks hold after it."""
+    return _worksheet(trace, shot, "pdf", answered=True)
+
+
+def _worksheet(trace: Trace, shot: Shot, kind: str, *, answered: bool) -> bytes:
+    from ui.export.worksheet import html, worksheet
+
+    title = heading(trace, shot.language, shot.plan)
+    sheet = worksheet(trace, title, shot.view, shot.language, shot.plan, answered=answered)
+    if kind == "html":
+        return html(sheet)
+    from ui.export.worksheet_pdf import pdf
+
+    return pdf(sheet)
+
+
 @export("html", "web page that plays offline", "text/html")
 def html(trace: Trace, shot: Shot) -> bytes:
     """The player and the run in one file."""

@@ -59,6 +59,13 @@ class Standing:
         language = {"lang": spoken()} if spoken() != "en" else {}
         return urlencode(address.words_of(self.plan) | language | {k: v for k, v in self.place.items() if k in PLACE})
 
+    @property
+    def steps(self) -> str:
+        """The words of a link to its steps, for the phones of an audience."""
+        language = {"lang": spoken()} if spoken() != "en" else {}
+        words = address.words_of(replace(self.plan, against="")) | language | {"view": self.view}
+        return urlencode({"page": "steps", "embed": "true"} | words)
+
     def shot(self, kind: str, options: Mapping[str, Any]) -> Shot:
         """Return how a file of a kind shows it; `options` of a film come from a browser, and may be anything."""
         drawn = self.view if self.view in DRAWINGS or kind not in EXPORTS or not EXPORTS[kind].drawn else FIRST
@@ -136,6 +143,7 @@ def _menu(plan: Plan, place: Place, *, is_here: bool) -> None:
             "is_here": is_here,
             "is_local": urlsplit(url).hostname in LOCAL,
             "code": qr.picture_of(link) if link else "",
+            "steps_code": qr.picture_of(f"{url}?{standing.steps}") if link else "",
             "frames": bool(embed.origins()) and not is_long,
             "brush": _percent(standing),
             "widths": WIDTHS,
