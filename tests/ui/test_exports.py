@@ -370,7 +370,8 @@ def test_a_still_has_no_tempo():
 
 def test_every_kind_is_looked_at():
     pictures = {"png", "svg", "pdf", "gif", "mp4", "film.svg"}
-    assert set(EXPORTS) == pictures | {"html", "json", "perfetto.json", "xml", "yaml"}
+    printed = {f"{kind}.{ending}" for kind in ("worksheet", "answers") for ending in ("html", "pdf")}
+    assert set(EXPORTS) == pictures | printed | {"html", "json", "perfetto.json", "xml", "yaml"}
 
 
 @pytest.mark.parametrize("view", sorted(DRAWINGS))

@@ -13,6 +13,7 @@ from sim.faults.edits import EDITS
 from sim.faults.kinds import FAULTS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
+from sim.schedule.numeric import OPS
 from sim.trace.breakdown import PARTS
 from tests.ui.test_page import page
 from ui.build.words import SPOILED
@@ -75,7 +76,7 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"page.source.{name}" for name in ("model", "capture", "catalogue", "file")}
     spoken |= {"page.time", "page.algbw", "page.busbw"} | {f"page.{name}.title" for name in PAGES}
     spoken |= {f"page.{what}{part}" for what in ("schedule", "capture") for part in ("", ".file", ".help")}
-    spoken |= {f"export.{ending}" for ending in EXPORTS}
+    spoken |= {f"export.{ending}" for ending in EXPORTS} | {f"worksheet.op.{op}" for op in OPS}
     spoken |= {f"answer.{name}" for name, example in EXAMPLES.items() if example.asks and not example.words}
     spoken |= {f"example.{name}" for name in EXAMPLES} | {f"fault.{name}" for name in FAULTS}
     spoken |= {f"player.{name}" for name in ("waitsfor", "sendsnext")}

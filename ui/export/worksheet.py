@@ -35,7 +35,7 @@ PAPER = {"a4": (8.27, 11.69), "letter": (8.5, 11.0)}
 """Width and height, inches."""
 
 
-class Cell(NamedTuple):
+class SheetCell(NamedTuple):
     """A place of the table: its number in words, and whether this step has changed it."""
 
     text: str
@@ -49,7 +49,7 @@ class Row:
     title: str
     caption: str
     pictures: tuple[NDArray[np.uint8], ...]
-    cells: tuple[tuple[Cell, ...], ...]
+    cells: tuple[tuple[SheetCell, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def worksheet(trace: Trace, title: str, view: str, language: str, plan: Plan | N
 
 def _start(film: Film, values: Values, view: str, slots: int) -> Row:
     cells = tuple(
-        tuple(Cell(number(x) if held else "", is_new=False) for x, held in zip(row[:slots], is_held, strict=False))
+        tuple(SheetCell(number(x) if held else "", is_new=False) for x, held in zip(row[:slots], is_held, strict=False))
         for row, is_held in zip(values.states[0][: film.trace.schedule.n], values.is_held[0], strict=False)
     )
     title = say("worksheet.start", film.language)
@@ -112,7 +112,8 @@ def _row(film: Film, values: Values, view: str, slots: int, step: int) -> Row:
         changed |= {(r, s) for r in range(schedule.n) for s in range(slots) if (state != values.states[-1])[r, s]}
     cells = tuple(
         tuple(
-            Cell(number(state[r, s]) if values.is_held[step + 1][r, s] else "", (r, s) in changed) for s in range(slots)
+            SheetCell(number(state[r, s]) if values.is_held[step + 1][r, s] else "", (r, s) in changed)
+            for s in range(slots)
         )
         for r in range(schedule.n)
     )
@@ -172,7 +173,7 @@ def _html_row(sheet: Worksheet, row: Row) -> str:
     )
 
 
-def _html_cell(cell: Cell, *, is_answered: bool) -> str:
+def _html_cell(cell: SheetCell, *, is_answered: bool) -> str:
     kind = ' class="new"' if cell.is_new else ""
     return f"<td{kind}>{escape(cell.text) if is_answered or not cell.is_new else ''}</td>"
 

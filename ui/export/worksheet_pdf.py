@@ -28,7 +28,7 @@ def pdf(sheet: Worksheet, paper: str = "a4") -> bytes:
     with PdfPages(out, metadata={"Title": sheet.head, "CreationDate": None}) as file:
         for number, rows in enumerate(parts, 1):
             figure = Figure(figsize=(width, height), facecolor="white")
-            page = _Page(figure, sheet)
+            page = _PrintedPage(figure, sheet)
             page.head(number, len(parts))
             top = height - MARGIN - HEAD
             for row in rows:
@@ -38,7 +38,7 @@ def pdf(sheet: Worksheet, paper: str = "a4") -> bytes:
     return out.getvalue()
 
 
-class _Page:
+class _PrintedPage:
     """A page, in inches from its lower left corner."""
 
     def __init__(self, figure: Figure, sheet: Worksheet) -> None:
