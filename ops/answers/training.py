@@ -71,11 +71,11 @@ def longest_exposed(step: TrainingStep) -> Exposed | None:
         if span.lane in (COMM, WAIT):
             whole: list[Interval] = [(span.start, span.end)]
             hidden = sum(end - start for start, end in overlaps(whole, compute))
-            seconds[_kind(span.name), span.lane] += max(0.0, span.end - span.start - hidden)
+            seconds[kind_of(span.name), span.lane] += max(0.0, span.end - span.start - hidden)
     if not max(seconds.values(), default=0.0):
         return None
     name, lane = max(seconds, key=seconds.__getitem__)
-    call = max((c for c in step.calls if _kind(c.name) == name), key=lambda c: c.end - c.start, default=None)
+    call = max((c for c in step.calls if kind_of(c.name) == name), key=lambda c: c.end - c.start, default=None)
     return Exposed(name, lane, seconds[name, lane], call)
 
 
@@ -93,10 +93,10 @@ def _moving(step: TrainingStep) -> float:
     return max((step.busy(rank, COMM) for rank in step.stands_for), default=0.0)
 
 
-def _kind(name: str) -> str:
-    """The name of a collective without its number: those of one kind are taken together.
+def kind_of(name: str) -> str:
+    """Return the name of a collective without its number: those of one kind are taken together.
 
-    >>> _kind("grads 3"), _kind("bucket 1/4")
+    >>> kind_of("grads 3"), kind_of("bucket 1/4")
     ('grads', 'bucket')
     """
     return re.sub(r"[\s\d/#.:]+$", "", name) or name

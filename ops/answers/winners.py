@@ -63,6 +63,7 @@ def _ahead(winners: WinnerMap, name: str, why: Why | None) -> list[Message]:
     if not second or rest[second] == math.inf:
         return []
     words = {"ranks": n, "size": fmt_size(size), "after": fmt_time(times[name]), "second": called(second)}
+    words |= {"cell": f"{n}|{size}|{name}", "other": f"{n}|{size}|{second}"}
     if is_same(rest[second], times[name]):
         return [Message("answer.wins.tie", **words)]
     reason = why(name, second, n, size) if why else None

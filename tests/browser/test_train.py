@@ -65,9 +65,19 @@ def test_compute_and_communication_of_every_rank_and_what_hides(train, visit):
         assert all(box["y"] > compute[0]["y"] for box in hidden + exposed)
     assert page.locator(f"{TIMELINE} [data-memory] b").count() >= 4
     assert page.get_by_text("is exposed").last.is_visible()
+    words_of_the_answer_lead_to_what_shows_them(page)
     a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page)
     it_comes_as_files(page)
     what_is_played_can_be_watched_on_the_stage(page, visit)
+
+
+def words_of_the_answer_lead_to_what_shows_them(page):
+    marked = "document.getAnimations().map(({ effect }) => effect.target?.dataset?.lane ?? effect.target?.className)"
+    address = page.url
+    for word, shown in (("ms", "tl"), ("%", "exposed")):
+        page.locator(".st-key-answer_step a, .st-key-answer_step_helped a").filter(has_text=word).first.click()
+        page.wait_for_function(f"{marked}.includes({shown!r})")
+    assert page.url == address
 
 
 def a_collective_plays_where_it_is_clicked_and_both_hands_are_one(page):

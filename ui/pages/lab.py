@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from ops.lab.winners import WinnerMap, named, winner_map
 from ops.libraries import LIBRARIES
 from ops.plan import Plan
 from ops.plan.notation import algorithm_spec, size_word
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Message, StalledError
 from sim.machines import MACHINES, build
 from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
@@ -224,11 +225,19 @@ def _answer(grid: Grid) -> list[Row]:
     return answers[key]
 
 
+def _shows(message: Message) -> dict[str, str]:
+    """What shows the words of a map's answer: the map, and the runs of two of its cells."""
+    runs = {"after": "cell", "factor": "cell", "second": "other"}
+    shown = {place: str(message.values[cell]) for place, cell in runs.items() if cell in message.values}
+    return shown or dict.fromkeys(("count", "cells"), "map")
+
+
 def _show(k: int, cluster: Plan, rows: Sequence[Row], winners: WinnerMap) -> None:
     """One machine's map, curves, table and links, on one network."""
     from ui.charts import lab_charts  # what it draws with takes a second to load, which no other page need wait for
 
-    answer.lead(st.empty(), answer_map(winners), str(k))
+    answer.lead(st.empty(), answer_map(winners), str(k), _shows)
+    clicked = answer.listen(str(k), {"map": f".st-key-lab_map_{k}"})
     if not winners.winners:
         reasons = [prose(reason) for reason in dict.fromkeys(winners.reasons.values())]
         st.info("; ".join(reasons[:REASONS]))
@@ -244,6 +253,10 @@ def _show(k: int, cluster: Plan, rows: Sequence[Row], winners: WinnerMap) -> Non
         winner = winners.winner(int(place["ranks"]), int(place["bytes"]))
         if winner:
             _open(cluster, winner, int(place["ranks"]), int(place["bytes"]))
+    for n, size in product(winners.ranks, winners.sizes):
+        for name in winners.names:
+            if clicked == f"{n}|{size}|{name}":
+                _open(cluster, name, n, size)
     with st.container():  # one place, however much it holds
         _exact(k, cluster, winners)
     ranks = (

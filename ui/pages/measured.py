@@ -12,9 +12,10 @@ from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
 from ops.plan import Plan
 from sim.base.files.textfile import decoded
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Message, StalledError
 from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts import kept
+from ui.controls import answer
 from ui.pages import page
 from ui.simulate.state import SimulateState
 from ui.state import PageState, become, state
@@ -98,8 +99,14 @@ def _clock(more: Sequence[MeasuredRun]) -> None:
     every = list(cells(runs))
     nearest = sum(not cell.behind for cell in every) / max(1, len(every))
     rows = sum(len(run.sizes) for run in runs)
-    st.caption(tell("page.measured.count", runs=len(runs), rows=rows, nearest=fmt_share(nearest)))
-    with st.container(height=HEIGHT):
+    said = (
+        Message("answer.measured", share=fmt_share(nearest)),
+        Message("answer.measured.of", runs=len(runs), rows=rows),
+    )
+    shows = dict.fromkeys(("share", "runs", "rows"), "errors")
+    answer.lead(st.empty(), said, "measured", lambda _: shows)
+    answer.listen("measured", {"errors": ".st-key-measured_every"})
+    with st.container(height=HEIGHT, key="measured_every"):
         st.vega_lite_chart(kept.words(pictures.overview, runs), width="stretch", key="measured_errors")
     chosen = st.selectbox(
         tell("page.measured.run"), [run.name for run in runs], key="measured_run_brought" if more else "measured_run"

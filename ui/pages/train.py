@@ -8,14 +8,14 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ops.answers.training import answer_step, is_worth_it
+from ops.answers.training import answer_step, is_worth_it, kind_of
 from ops.plan import Plan
 from ops.plan.training import WorkloadPlan, from_query, to_query, to_yaml
 from ops.programs.result import ProgramResult
 from ops.training.facts import is_table
 from ops.workloads import WORKLOADS, TrainingStep
 from sim.base.files.textfile import decoded
-from sim.errors import InputError, StalledError
+from sim.errors import InputError, Message, StalledError
 from sim.parameters import Parameter
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
 from ui import address
@@ -75,13 +75,32 @@ def _draw(machine: Plan, step: TrainingStep, plan: WorkloadPlan | None) -> None:
     """Draw a step and what is known of it; `plan` is what it came from, where it can be run with other links."""
     st.title(tell(f"train.name.{step.workload}"), anchor=False)
     place, said = st.empty(), answer_step(step)
-    answer.lead(place, said)
+    answer.lead(place, said, "step", _shows)
+    answer.listen("step", _places(step))
     st.markdown(tell(f"train.about.{step.workload}"))
     _headline(step)
     _timeline(step, machine)
     _facts(step)
     if plan and is_worth_it(step) and (helps := ask(tasks.step_remedy, plan)):
-        answer.lead(place, [*said, helps], "helped")
+        answer.lead(place, [*said, helps], "step_helped", _shows)
+
+
+def _shows(message: Message) -> dict[str, str]:
+    """What shows the words of a step's answer in its timeline."""
+    by_text = {"answer.step.waits": "wait", "answer.step.moves": "exposed", "answer.step.is": "exposed"}
+    shown = {"time": by_text.get(message.text, "step"), "share": "exposed", "moving": "hidden"}
+    names = {word: f"{word}:{message.values[word]}" for word in ("rank", "name") if word in message.values}
+    return shown | names if message.text != "answer.step.remedy" else {}
+
+
+def _places(step: TrainingStep) -> dict[str, str]:
+    """Where in the page the parts of a step's timeline are."""
+    timeline = '[data-ringside="timeline"]'
+    lanes = {lane: f'{timeline} [data-lane="{lane}"]' for lane in ("exposed", "hidden", "wait")}
+    ranks = {f"rank:{rank}": f'{timeline} [data-rank="{rank}"]' for rank in step.stands_for}
+    names = {name for call in step.calls for name in (call.name, kind_of(call.name))}
+    calls = {f"name:{name}": f"{timeline} [title^={json.dumps(name)}]" for name in names}
+    return {"step": timeline, **lanes, **ranks, **calls}
 
 
 def _brought() -> ProgramResult | None:

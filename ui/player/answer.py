@@ -53,7 +53,7 @@ def answer_beside(
 def written(answered: Answered, language: str) -> dict[str, Any]:
     """Return the spans of an answer's parts in a language."""
     with speaking(language):
-        spans = [_spans(message, targets) for message, targets in answered.evidence]
+        spans = [spans_of(message, targets) for message, targets in answered.evidence]
     return dict(zip(PARTS, [*spans, []], strict=False))
 
 
@@ -69,7 +69,8 @@ def read(spans: Spans) -> str:
     return "".join(text for text, _ in spans)
 
 
-def _spans(message: Message, targets: Mapping[str, str]) -> Spans:
+def spans_of(message: Message, targets: Mapping[str, str]) -> Spans:
+    """Return the spans of a sentence in the language of this visit; `targets` show the words in its places."""
     values = {name: _marked(value, targets.get(name, "")) for name, value in message.values.items()}
     return _cut(worded(Message(message.text, **values)))
 
