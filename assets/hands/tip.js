@@ -19,14 +19,15 @@ export class Tip {
   }
 
   // Explain what is under the pointer on a canvas that shows `picture()`. What is clicked is chosen, by `pin(focus)`; a press
-  // that goes on elsewhere drags something, and one on a mark of folded devices has them `opened()`.
+  // that goes on elsewhere drags something, and one on a mark of folded devices, or on a tile, has them `opened(what)`.
   watch(canvas, picture, { pin, opened }) {
     const under = (event) => picture()?.pick(event.offsetX, event.offsetY) ?? null;
     let pressed = null;
     canvas.addEventListener("pointermove", (event) => this.point(event, under(event)));
     canvas.addEventListener("pointerleave", () => this.point(null, null));
     canvas.addEventListener("pointerdown", (event) => {
-      if (picture()?.press?.(event.offsetX, event.offsetY)) opened();
+      const what = picture()?.press?.(event.offsetX, event.offsetY);
+      if (what) opened(what);
       pressed = { x: event.clientX, y: event.clientY, focus: under(event) };
       this.point(event, pressed.focus);
     });

@@ -14,20 +14,21 @@ export function heightFor(canvas) {
 
 // The room of a picture above all that is `under` it and its sentences, `told` pixels high; `isInside` where it says in its
 // middle what they say.
-export function roomOf({ canvas, head }, picture, { several, full, under, told }) {
-  const free = roomFor(canvas, { several, full, under });
+export function roomOf({ canvas, head }, picture, { several, full, under, told, leaves }) {
+  const free = roomFor(canvas, { several, full, under, leaves });
   const isInside = !full && Boolean(picture.tells?.(free));
   head.classList.toggle("rs-inside", isInside);
   if (isInside) return { ...free, isInside };
   const beneath = full ? head.offsetHeight : Math.max(HEAD.least, told) + HEAD.edge;
-  return { ...roomFor(canvas, { several, full, under: under + beneath }), isInside };
+  return { ...roomFor(canvas, { several, full, under: under + beneath, leaves }), isInside };
 }
 
 // How wide a picture is, and how high it may be above all that is `under` it.
-function roomFor(canvas, { several, full, under }) {
+function roomFor(canvas, { several, full, under, leaves }) {
   const room = Math.min(several && !full ? HIGH.several : Infinity, heightFor(canvas) - under - HIGH.edge);
   const most = Math.max(full ? HIGH.full : HIGH.least, room);
-  return { width: canvas.parentElement.clientWidth, most, least: full ? most : 0 };
+  const whole = canvas.parentElement.clientWidth;
+  return { whole, width: leaves(whole), most, least: full ? most : 0 };
 }
 
 // Keep room for sentences `told` pixels high, and have what stands over all else be so much above what is `below`. Style

@@ -11,8 +11,9 @@ import { Ghost, sharesPicture } from "../runs/ghost.js";
 import { handle } from "./handling.js";
 import { Legend } from "./legend.js";
 import { Morph } from "./morph.js";
+import { Opened } from "./opened.js";
 import { Links } from "../time/links.js";
-import { Pictures } from "./pictures.js";
+import { Pictures, blocksOf } from "./pictures.js";
 import { Preview } from "../runs/preview.js";
 import { focusOf } from "../answer/reveal.js";
 import { instantOf, said } from "../answer/sentence.js";
@@ -33,6 +34,7 @@ export class Pane {
   #links;
   #morph = null;
   #near = null; // how near a picture of another run of this machine was looked at
+  #opened; // a tile
   #notes = ["", ""]; // what the run says of itself, and what was wrong with its link
   #sentence = "";
   #picture = null;
@@ -59,7 +61,7 @@ export class Pane {
     this.#card = new Card(this.#elements.margin, host, this.#preview);
     this.#why = new Why(this.#elements.reasons, host);
     this.#elements.root.ringside = {
-      blocks: () => this.#blocks(),
+      blocks: () => blocksOf(this.#timeline, this.#picture, this.#t),
       slots: (rank) => this.#timeline?.slots(rank, this.#t) ?? [],
       loads: () => this.#timeline?.carried(this.#t) ?? [],
       run: () => this.#timeline,
@@ -110,18 +112,14 @@ export class Pane {
     return this.#elements.main;
   }
 
-  // Every block on its way, where the picture shows it.
-  #blocks() {
-    const places = this.#picture?.places?.(this.#t);
-    const blocks = this.#timeline?.blocks(this.#t) ?? [];
-    for (const block of blocks) Object.assign(block, { bundle: null }, places?.get(block.transfer));
-    return blocks;
-  }
-
   #listen() {
     const { canvas, slotsCanvas } = this.#elements;
     const isFocused = () => this.root.matches(":focus-within");
-    const [pin, opened] = [(focus) => this.pin(focus), () => this.#host.layout()];
+    const [pin, opened] = [(focus) => this.pin(focus), (what) => this.#open(what)];
+    this.#opened = new Opened(this.#elements.left, {
+      close: () => this.#open(null),
+      handle: (other, picture) => this.#tip.watch(other, picture, { pin, opened: () => this.#host.layout() }),
+    });
     this.#links = new Links(this.root, this.#host, {
       isFocused,
       hover: (event, focus) => this.#tip.point(event, focus),
@@ -141,6 +139,13 @@ export class Pane {
     this.#tip.watch(slotsCanvas, () => this.#beside.picture, { pin, opened });
   }
 
+  // Open a tile beside the picture, or close it; whatever else is folded has seen to itself.
+  #open(what) {
+    if (Array.isArray(what)) this.#opened.open(this.#timeline, what);
+    else if (!what) this.#opened.close();
+    this.#host.layout();
+  }
+
   // Show which stretch of time is played over and over.
   brush(range) {
     this.#links.brush(range);
@@ -156,6 +161,7 @@ export class Pane {
     entitled(this.#elements, run.title);
     if (run.id === this.#id) return;
     this.#preview.show("");
+    this.#opened.close();
     this.#id = run.id;
     this.#near = this.#timeline && sharesPicture([this.#timeline, timeline]) ? this.nearness : null;
     this.#pinned = found(this.#pinned, this.#timeline, timeline);
@@ -222,6 +228,7 @@ export class Pane {
     sentTitle.textContent = say("sent");
     sentCanvas.setAttribute("aria-label", say("sent"));
     this.#links.label(this.#text);
+    this.#opened.label(this.#text);
     this.#legend.label(this.#text, this.#host.offers.length > 0);
     if (this.#timeline && !this.#isFresh) this.#legend.choices(this.#timeline, this.#host.offers, this.#pinned);
     this.#why.label(this.#text);
@@ -262,7 +269,8 @@ export class Pane {
     if (!this.#timeline || !root.clientWidth) return;
     const side = this.#beside.measure();
     const under = below + this.#why.under(side.isBelow) + legend.offsetHeight;
-    const picture = roomOf(this.#elements, this.#picture, { several, full, under, told: this.#told });
+    const leaves = (width) => this.#opened.leaves(width);
+    const picture = roomOf(this.#elements, this.#picture, { several, full, under, told: this.#told, leaves });
     this.#room = { colours: theme(root), side, picture, whole: root.clientWidth };
   }
 
@@ -275,6 +283,7 @@ export class Pane {
     const room = { ...picture, span, window, order: this.#links.order };
     this.#picture.layout(new Surface(this.#elements.canvas, colours), room);
     this.#laid = this.#picture;
+    this.#opened.layout(this.#pictures.view, colours, picture.whole);
     if (this.#near) this.look(this.#near);
     this.#near = null;
     if (this.#isFresh) return;
@@ -290,6 +299,7 @@ export class Pane {
     const look = { focus: this.#tip.focus ?? this.#pinned, lit: this.#why.lit ?? (lit ? timeline.critical() : null) };
     const passing = this.#morph?.state(theme(root)) ?? this.#behind(view, t);
     this.#picture.paint(this.#t, { ...look, told: this.#tell(), ...passing });
+    this.#opened.draw(this.#t, look);
     const sentence = this.#sentence;
     if (canvas.getAttribute("aria-label") !== sentence) {
       canvas.setAttribute("aria-label", sentence);
@@ -353,6 +363,8 @@ export class Pane {
   #pin(focus) {
     this.#preview.show("");
     this.#pinned = focus;
+    const tile = focus?.kind === "device" ? this.#picture?.tileOf?.(focus.index) : null;
+    if (tile) this.#open(tile);
     if (focus) this.#host.whatIf?.prepare();
     const about = { focus, timeline: this.#timeline, old: this.old, t: this.#t };
     this.#card.open(about, { text: this.#text, close: () => this.pin(null) });
@@ -371,6 +383,7 @@ export class Pane {
 
   clear() {
     this.unhover();
+    if (this.#opened.isOpen) this.#open(null);
     this.pin(null);
     this.#why.choose(null);
   }

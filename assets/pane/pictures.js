@@ -19,8 +19,17 @@ export class Pictures {
   }
 
   of(name) {
+    this.view = name; // the one that was asked for last
     const view = registered().find((one) => one.name === this.shown(name));
     if (!this.#made.has(view)) this.#made.set(view, view.open(this.#timeline));
     return this.#made.get(view);
   }
+}
+
+// Every block on its way at t, where a picture of the run shows it.
+export function blocksOf(timeline, picture, t) {
+  const places = picture?.places?.(t);
+  const blocks = timeline?.blocks(t) ?? [];
+  for (const block of blocks) Object.assign(block, { bundle: null }, places?.get(block.transfer));
+  return blocks;
 }

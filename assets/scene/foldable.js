@@ -50,9 +50,14 @@ export class Foldable {
     return this.#now.tells(room);
   }
 
-  // Open or close the mark at a point. Returns whether the layout changes.
+  tileOf(device) {
+    return this.#now.tileOf(device);
+  }
+
+  // Open or close the mark at a point. Returns whether the layout changes, or the box of a tile that may be opened.
   press(x, y) {
-    if (this.#now.press(x, y)) return true;
+    const tile = this.#now.press(x, y);
+    if (tile) return tile;
     const isOpen = this.#now === this.#whole;
     if (isOpen ? this.pick(x, y) : !this.#now.isMark(x, y)) return false;
     this.#now = isOpen ? this.#folded : this.#whole;

@@ -11,7 +11,7 @@ const SHOULDER = 0.3; // device widths from the end of a bar
 const ASIDE = 3; // pixels between the two ways of a bundle
 const CLOSING = new Set(["host", "pod", "rack", "group"]);
 
-export const holds = ([, , left, top, wide, high], x, y) => x > left && x < left + wide && y > top && y < top + high;
+const holds = ([, , left, top, wide, high], x, y) => x > left && x < left + wide && y > top && y < top + high;
 const area = ([, , , , wide, high]) => wide * high;
 
 export class Groups {
@@ -69,6 +69,12 @@ export class Groups {
 
 // What is drawn when some groups are closed: bundles of links between tiles and devices, and the links left alone.
 export class Level {
+  // The box of the tile with ranks in it that is at a place, or null.
+  tileAt(x, y) {
+    const { boxes, ranks } = this.groups;
+    return boxes[[...this.closed].find((k) => ranks[k] && holds(boxes[k], x, y))] ?? null;
+  }
+
   #bundles = new Map();
   #paths = new Map();
   #scene;

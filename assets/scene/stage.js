@@ -7,7 +7,7 @@ import { SMALL, boxOf, paintBlocks, paintTrails, sideAt, sideOf } from "../paint
 import { Camera } from "./camera.js";
 import { Devices } from "./devices.js";
 import { Frames } from "./frames.js";
-import { Groups, Level, holds } from "./groups.js";
+import { Groups, Level } from "./groups.js";
 import { MANY } from "../paint/ink.js";
 import { Lines } from "./lines.js";
 import { LEAST, Labels, lift } from "../paint/labels.js";
@@ -282,8 +282,7 @@ export class Stage {
 
   #paintBlocks(g, t, { focus, lit, travel }) {
     const { camera, timeline } = this;
-    const { colours } = this.#surface;
-    const side = sideAt(camera.scale);
+    const [{ colours }, side] = [this.#surface, sideAt(camera.scale)];
     this.#tiles.paint(g, t, colours);
     this.#fly(t);
     const trails = travel ? [] : this.#trails(t, side);
@@ -292,6 +291,7 @@ export class Stage {
     const chosen = focus?.kind === "block" ? focus.index : -1;
     const words = this.#labels.passed(this.#passing(trails, side));
     paintBlocks(g, timeline, this.#drawn, { side, colours, lit, chosen, words });
+    this.#tiles.paintBands(g, t, camera, colours);
     lift(g, words, colours.surface);
     if (this.#drawn.length <= RATES && camera.scale > RATED) this.#paintRates(g, t, side);
   }
@@ -357,14 +357,17 @@ export class Stage {
     return { x: x + w / 2, y: y + h / 2 };
   }
 
-  // Come nearer to a tile that is pressed; whether there was one.
+  // The box of the tile at a point, which may be opened; null where there is none.
   press(px, py) {
     const { camera } = this;
-    const [x, y] = [(px - camera.left) / camera.wide, (py - camera.top) / camera.high];
-    const k = [...this.#level.closed].find((one) => holds(this.#groups.boxes[one], x, y));
-    if (k === undefined || !this.#groups.ranks[k]) return false;
-    camera.show(this.#groups.boxes[k]);
-    return true;
+    return this.#level.tileAt((px - camera.left) / camera.wide, (py - camera.top) / camera.high);
+  }
+
+  // The box of the tile that one of the machine's devices is in, or null.
+  tileOf(device) {
+    const { devices } = this.scene;
+    const d = devices.x.findIndex((_, k) => this.scene.device(k) === device);
+    return (d < 0 ? null : this.#level?.tileAt(devices.x[d], devices.y[d])) ?? null;
   }
 
   // Whether a point is on the mark of idle devices.

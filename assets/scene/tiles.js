@@ -1,7 +1,7 @@
 // What closed groups do, where their names leave room: a bar for each rank, of what it has sent, and how full the links
 // are that leave the group and that enter it.
 
-import { percent } from "../trace/words.js";
+import { percent, rateText } from "../trace/words.js";
 import { sentOf } from "../trace/sent.js";
 import { faint } from "../paint/ink.js";
 import { LEAST } from "../paint/labels.js";
@@ -13,11 +13,21 @@ const WORDS = 44; // pixels for a share in figures
 const BAR = { most: 14, least: 2 }; // pixels across a rank's
 const SHARE = 0.45; // of the room for the ranks' bars, of its height or, where it is broad, of its width
 const BROAD = 2.5; // times as wide as high
+const BAND = { high: 20, edge: 8 }; // pixels of the words on a bar between tiles
 const seen = new WeakSet(); // runs that have been drawn before
 const WAYS = ["↑", "↓"];
 
+// The bars between tiles, each with the links that end there.
+function bandsOf({ links }, { devices }, level) {
+  const bars = Object.keys(devices.wide ?? {}).filter((d) => level.in[d] < 0);
+  const bands = new Map(bars.map((d) => [Number(d), []]));
+  if (bands.size) for (const [link, d] of links.dst.entries()) bands.get(d)?.push(link);
+  return bands;
+}
+
 export class Tiles {
   #links = new Map(); // of a group: those that leave it, and those that enter it
+  #bands = new Map(); // of a bar between tiles: the links that end there
   #ranks;
   #rooms;
   #scene;
@@ -29,6 +39,7 @@ export class Tiles {
     this.#ranks = new Map([...rooms.keys()].map((k) => [k, []]));
     for (const [d, k] of level.in.entries())
       if (scene.devices.rank[d] >= 0) this.#ranks.get(k)?.push(scene.devices.rank[d]);
+    if (rooms.size) this.#bands = bandsOf(timeline, scene, level);
     for (const { a, b, links } of level.bundles)
       for (const [way, end] of [a, b].entries()) {
         const k = end - level.in.length;
@@ -46,6 +57,32 @@ export class Tiles {
     look.room = this.#timeline.capacities(t);
     seen.add(this.#timeline);
     for (const [k, room] of this.#rooms) this.#paintOne(look, k, room);
+  }
+
+  // What a bar between tiles is, how fast its links are and how full, in words on its middle; over all that passes it.
+  paintBands(g, t, camera, colours) {
+    const [{ devices }, { bandwidth }] = [this.#scene, this.#timeline.links];
+    const [loads, room] = [this.#timeline.loads(t), this.#timeline.capacities(t)];
+    for (const [d, ends] of this.#bands) {
+      if (!ends.length) continue;
+      const [carried, most] = ends.reduce(([a, b], link) => [a + loads[link], b + room[link]], [0, 0]);
+      const fastest = Math.max(...ends.map((link) => bandwidth[link]));
+      const words = `${devices.label[d][0]}: ${ends.length} × ${rateText(fastest)}, ${percent(most ? carried / most : 0)}`;
+      g.font = `600 ${LEAST}px ${colours.font}`;
+      const wide = g.measureText(words).width + 2 * BAND.edge;
+      const [x, y] = [camera.x(devices.x[d]), camera.y(devices.y[d])];
+      g.beginPath();
+      g.roundRect(x - wide / 2, y - BAND.high / 2, wide, BAND.high, 4);
+      g.fillStyle = colours.surface;
+      g.fill();
+      g.strokeStyle = faint(colours, 0.4);
+      g.lineWidth = 1;
+      g.stroke();
+      g.fillStyle = colours.ink;
+      g.textAlign = "center";
+      g.textBaseline = "middle";
+      g.fillText(words, x, y + 0.5);
+    }
   }
 
   #paintOne(look, k, [left, top, wide, high]) {

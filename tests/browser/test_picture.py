@@ -8,6 +8,7 @@ from ui.text import say
 
 pytestmark = pytest.mark.browser
 SIZES = ((1440, 900), (1280, 720), (390, 844))
+DESK = {"width": 1440, "height": 900}
 PARTS = (".rs-caption", ".rs-stage", ".rs-play", ".rs-scrub", ".rs-view")
 
 
@@ -218,3 +219,32 @@ def test_a_player_that_has_no_room_yet_draws_when_it_has(enter, tmp_path):
     one.page.evaluate(f"{hidden} = ''")
     one.page.locator(PLAYER).wait_for()
     assert one.data("steps") == "6"
+
+
+def test_a_tile_opens_beside_all_of_them_and_on_a_phone_below(visit):
+    page = visit("?machine=nodes:nodes=32,gpus=8&algorithm=allreduce.hierarchical_2d&t=0.003", viewport=DESK)
+    page.settle()
+    stage, opened = page.player.locator(".rs-stage"), page.player.locator(".rs-opened")
+    whole = stage.bounding_box()
+    page.page.mouse.click(whole["x"] + 0.3 * whole["width"], whole["y"] + 0.4 * whole["height"])
+    expect(opened).to_be_visible()
+    tiles, near = stage.bounding_box(), opened.bounding_box()
+    assert tiles["width"] < 0.7 * whole["width"]
+    assert near["x"] >= tiles["x"] + tiles["width"]
+    assert opened.locator("strong").inner_text().startswith("Host ")
+    opened.get_by_role("button", name=page.told("player.opened.close"), exact=True).click()
+    expect(opened).to_be_hidden()
+    assert stage.bounding_box()["width"] == whole["width"]
+    page.player.locator(".rs-pick").first.select_option(label="rank 200 · H25.GPU0")  # without a pointer
+    expect(opened.locator("strong")).to_have_text("Host 25")
+    page.page.set_viewport_size({"width": 390, "height": 844})
+    page.painted()
+
+    def is_below():
+        tiles, near = stage.bounding_box(), opened.bounding_box()
+        assert near["y"] >= tiles["y"] + tiles["height"]
+        assert near["width"] <= 390
+
+    page.soon(is_below)
+    page.page.keyboard.press("Escape")
+    expect(opened).to_be_hidden()

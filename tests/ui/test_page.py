@@ -259,19 +259,6 @@ def test_a_library_s_number_in_a_link_runs_what_the_library_does():
     assert "chains=4" in at.query_params["settings"]
 
 
-def test_where_all_places_beside_are_taken_by_what_no_menu_offers_menus_choose_nothing():
-    runs = "|".join(f"machine=switch:ranks={ranks}&size=1MiB" for ranks in (5, 6, 7))
-    at = page(machine="switch:ranks=4", against=runs)
-    assert not at.exception
-    assert all(menu.disabled for menu in at.multiselect)
-    assert at.multiselect
-
-
-def test_a_run_beside_that_differs_in_nothing_has_a_name_too():
-    at = page(machine="switch:ranks=4", against="root=0")
-    assert [box.label for box in at.checkbox if "against" in box.key] == ["default settings"]
-
-
 def test_crossovers_of_algorithms_are_told():
     at = page(machine="switch:ranks=8", against="algorithm=allreduce.recursive_doubling")
     told = [element.value for element in (*at.main.markdown, *at.main.caption)]

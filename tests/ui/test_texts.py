@@ -86,7 +86,6 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"player.order.{order}" for order in ("machine", "name", "busy", "rank")}
     spoken |= {f"page.{figure}.help" for figure in ("time", "algbw", "busbw", "bottleneck")}
     spoken |= {f"player.view.{name}" for name in VIEWS} | {f"page.compare.{name}" for name in COMPARED}
-    spoken |= {f"page.compare.{word}" for word in ("algorithm", "machine", "network", "size")}
     spoken |= {f"player.sent.{word}" for word in ("top", "mean", "bottom")} | {f"format.{name}" for name in FORMATS}
     spoken |= {f"collectives.{word}" for word in WORDS}
     reducing = ("reduce", "switch_reduce", "local_reduce")

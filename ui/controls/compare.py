@@ -1,35 +1,26 @@
 """Runs that stand beside a plan's own on one clock: what each of them does otherwise, as words of the plan."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from ops import ALGORITHMS
 from ops.answers.outcome import CUT
-from ops.libraries import LIBRARIES
 from ops.plan import Plan
 from ops.plan.library_choice import collective_of
-from ops.plan.notation import MOST, Changes, beside, differences, entries, is_whole, listed, size_word
-from sim.errors import InputError, StalledError
+from ops.plan.notation import MOST, beside, differences, entries, is_whole, listed, size_word
+from sim.errors import StalledError
 from sim.faults.edits import EDITS
-from sim.machines import MACHINES
 from sim.parameters import pairs
-from sim.topology.networks import NETWORKS, has_network
 from sim.trace.breakdown import PARTS
 from sim.units import TimeScale
-from ui.controls import folds
-from ui.controls.parameter import fresh
 from ui.plan.picture import STALLED, Picture
 from ui.player.titles import algorithm_title, run_titles
-from ui.simulate.load import SIZES
-from ui.simulate.machines import able_on, machine_of
 from ui.simulate.past import restore
-from ui.simulate.state import SimulateState
-from ui.state import callback, change, state
-from ui.text import plain, spoken, tell
+from ui.state import callback
+from ui.text import spoken, tell
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -134,73 +125,6 @@ def picture_of(plan: Plan) -> Picture:
 def titled(plan: Plan) -> Iterator[tuple[str, Plan]]:
     """The plan and those beside it, and what each is called. Raises InputError."""
     return zip(run_titles(plan), [plan, *plan.others()], strict=True)
-
-
-def choose(plan: Plan) -> Plan:
-    """Draw the choice of other runs; returns the plan beside them."""
-    try:
-        runs = differences(plan.against)
-    except InputError:
-        change(SimulateState, plan=replace(state(SimulateState).plan, against=""))
-        raise
-    panel, is_made = folds.fold("compare", tell("page.compare"), ":material/compare_arrows:", is_needed=bool(runs))
-    if not is_made:
-        return plan
-    with panel:
-        words = {
-            "algorithm": _algorithms(plan),
-            "machine": _machines(plan),
-            "size": [size for size in SIZES if size != plan.size],
-            "network": _networks(plan),
-        }
-        others = [run for run in runs if not _is_offered(run, words) and run != {"fault": ""}]
-        room = MOST - len(others)
-        chosen_runs: list[Changes] = []
-        for name, names in words.items():
-            now = [run[name] for run in runs if set(run) == {name} and run[name] in names]
-            if names:
-                label = tell(f"page.compare.{name}")
-                chosen = st.multiselect(
-                    label,
-                    names,
-                    default=now,
-                    max_selections=room or 1,
-                    disabled=not room,
-                    format_func=lambda word: word or tell("page.network.own"),
-                    key=fresh(f"against_{name}_{names[0]}"),
-                )
-                chosen_runs += [{name: word} for word in chosen]
-        if plan.fault and st.checkbox(tell("page.compare.without"), {"fault": ""} in runs, key=fresh("without")):
-            chosen_runs.append({"fault": ""})
-        for number, run in enumerate(others):
-            title = run_titles(replace(plan, against=beside([run])))[-1]
-            if not st.checkbox(plain(title), value=True, key=fresh(f"against_{number}_{title}")):
-                others = [other for other in others if other is not run]
-    return replace(plan, against=beside([*others, *chosen_runs][:MOST]))
-
-
-def _is_offered(run: Changes, words: Mapping[str, Sequence[str]]) -> bool:
-    """Whether one of the menus has a run."""
-    return len(run) == 1 and all(value in words.get(name, ()) for name, value in run.items())
-
-
-def _algorithms(plan: Plan) -> list[str]:
-    """Other algorithms of the same collective, where it is one of the catalogue."""
-    collective = collective_of(plan.algorithm)
-    names = able_on([plan], (name for name in ALGORITHMS if name.startswith(f"{collective}.")))
-    names += [f"{library}.{collective}" for library in LIBRARIES]
-    return [] if plan.schedule else [name for name in names if name != plan.algorithm]
-
-
-def _machines(plan: Plan) -> list[str]:
-    """Other machines as they usually are, where the plan's own is a model."""
-    return [] if plan.capture else [name for name in MACHINES if name != plan.machine]
-
-
-def _networks(plan: Plan) -> list[str]:
-    """Other networks, the machine's own among them, where its hosts are joined by one."""
-    joined = not plan.is_kept and has_network(machine_of(replace(plan, network="")))
-    return [name for name in ("", *NETWORKS) if name != plan.network] if joined else []
 
 
 def _table(runs: Sequence[Run]) -> list[dict[str, str]]:

@@ -28,7 +28,7 @@ from sim.parameters import Parameter, parse_spec, written
 from sim.topology import Topology
 from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
-from ui.controls import calibration, compare, folds, numbers, whatif
+from ui.controls import calibration, folds, numbers, whatif
 from ui.controls.parameter import RefusedError, can_be_read, fresh, head, refuse, settings, settings_of
 from ui.simulate import ahead
 from ui.simulate.load import SIZES, load_of, sizes
@@ -67,7 +67,6 @@ def choose(plan: Plan) -> tuple[Plan, Topology | None]:
                 plan = numbers.choose(_choose_load(plan, load_of(plan, topology)))
             with _group("faults", faults):
                 plan = replace(plan, fault=whatif.choose(plan, topology))
-            plan = compare.choose(plan)
     except (InputError, StalledError) as error:
         refuse(error)
         return plan, None
