@@ -137,7 +137,7 @@ def opened(browser, address: str, query: str) -> tuple[Visit, float]:
 
 def changed(visit: Visit) -> float:
     """Seconds from a key on the slider of ranks to the first frame of the new run."""
-    slider = visit.open_settings().get_by_role("slider").first
+    slider = visit.open_settings().get_by_role("slider", name=visit.told("page.ranks"))
     slider.focus()
     visit.page.evaluate(KEYED, [visit.player.element_handle(), "steps", visit.data("steps")])
     slider.press("ArrowLeft")
