@@ -2,7 +2,8 @@
 
 Run `python -m tests.benchmarks.browser`; every line says what is wanted beside what was found. With `--first` it tells
 only how long first pictures and new frames take, beside a page that has nothing on it but Streamlit and a slider; with
-`--hands` how long it takes from a hand that lets go on the stage until both futures are drawn, beside the same page.
+`--hands` how long it takes from a hand that lets go on the stage until both futures are drawn, beside the same page;
+with `--goals` the three times that a visitor notices most, beside the same page.
 """
 
 import json
@@ -27,6 +28,7 @@ FRAMES = """async seconds => {
   return ticks;
 }"""
 SECONDS = 5
+FRAME = 1 / 60
 TIMES, STARTS = 20, 5
 """Measurements whose median is told; and of servers that have just been started."""
 BARE = """import streamlit as st
@@ -98,6 +100,24 @@ KEYED = """([where, name, before]) => {
 """Seconds from a key until a frame has been handed over in which something says another thing by a name than before."""
 
 
+MOVES = f'{PLAYER}[data-time-s]:not([data-time-s="0"])'
+"""A picture that has begun to play."""
+DRAGGED = """([slider, place]) => {
+  const said = () => slider.getRootNode().querySelector(".rs-said-headline").textContent;
+  const before = said();
+  const begun = performance.now();
+  slider.value = String(place);
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+  return new Promise((resolve) => {
+    const look = () => said() === before
+      ? requestAnimationFrame(look)
+      : requestAnimationFrame(() => resolve((performance.now() - begun) / 1000));
+    look();
+  });
+}"""
+"""Seconds from a slider's move until a frame has been handed over in which the answer says another number."""
+
+
 def rate(visit: Visit) -> float:
     """Median frames per second over some seconds of playing."""
     visit.player.locator(".rs-speed").select_option("0.25")
@@ -117,7 +137,7 @@ def opened(browser, address: str, query: str) -> tuple[Visit, float]:
 
 def changed(visit: Visit) -> float:
     """Seconds from a key on the slider of ranks to the first frame of the new run."""
-    slider = visit.open_settings().get_by_role("slider").first
+    slider = visit.open_settings().get_by_role("slider", name=visit.told("page.ranks"))
     slider.focus()
     visit.page.evaluate(KEYED, [visit.player.element_handle(), "steps", visit.data("steps")])
     slider.press("ArrowLeft")
@@ -237,6 +257,38 @@ def hands(browser, bare: str, times: int = TIMES) -> None:
         bare_server.terminate()
 
 
+def dragged(visit: Visit, number: int) -> float:
+    """Seconds until a dragged bandwidth has its new number in the answer."""
+    slider = visit.player.locator(".rs-drag [data-drag=bandwidth]").first
+    seconds: float = visit.page.evaluate(DRAGGED, [slider.element_handle(), -1 - number % 15])
+    return seconds
+
+
+def goals(browser, bare: str) -> None:
+    """How long the first moving picture takes, a dragged number, and 1,024 ranks; by turns with `bare`."""
+    (address, server), (other, bare_server) = serve(), serve(script=bare)
+    try:
+        first(browser, address, PLAYER)
+        waits = [[first(browser, address, MOVES), first(browser, other, ".shown")] for _ in range(STARTS)]
+        beside("first moving picture", waits, 1.5)
+        visit, page = Visit(browser, address).open(SWITCH), arrived(browser, other, ".shown")[0]
+        page.get_by_role("slider").first.focus()
+        visit.settle()
+        visit.player.get_by_label("Look at").select_option(label="SW → GPU3")
+        visit.page.wait_for_timeout(2000)
+        beside(
+            "a link is dragged to a new number, 64 ranks",
+            [[dragged(visit, k), bare_changed(page)] for k in range(TIMES)],
+            FRAME,
+        )
+        visit.context.close()
+        many = f"{address}/?machine=switch:ranks=1024"
+        beside("first picture of 1,024 ranks", [[first(browser, many, PLAYER), first(browser, other, ".shown")]], 5)
+    finally:
+        server.terminate()
+        bare_server.terminate()
+
+
 def beside(what: str, seconds: list[list[float]], wanted: float) -> None:
     """One line: the medians of ours and of what is bare."""
     ours, bare = map(statistics.median, zip(*seconds, strict=True))
@@ -248,49 +300,49 @@ def report(what: str, found: float, wanted: str, unit: str) -> None:
     print(f"{what:52} {found:9.3g} {unit:4} wanted {wanted}", flush=True)
 
 
-def main() -> None:
-    """Measure all of it, or how long one waits."""
-    if asked := {"--first": first_pictures, "--hands": hands}.get(" ".join(sys.argv[1:])):
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-            with tempfile.TemporaryDirectory() as folder:
-                script = Path(folder) / "bare.py"
-                script.write_text(BARE, encoding="utf-8")
-                asked(browser, str(script))
-            browser.close()
-        return
+def everything(browser, bare: str) -> None:
+    """How fast pictures come, play and change, and then what `goals` tells."""
     ring = carried_out(Plan(machine="switch:ranks=64"))
     report("payload of the 64-rank ring", len(json.dumps(pack(ring.trace))) / 1e6, "under 1", "MB")
     address, server = serve()
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-            opened(browser, address, "")[0].context.close()
-            visit, seconds = opened(browser, address, "")
-            report("first picture of the first plan", seconds, "under 2", "s")
+        opened(browser, address, "")[0].context.close()
+        visit, seconds = opened(browser, address, "")
+        report("first picture of the first plan", seconds, "under 2", "s")
+        visit.context.close()
+        for what, query in (
+            ("ring, 64 ranks", "?machine=switch:ranks=64"),
+            ("who holds what, 64 ranks", "?machine=switch:ranks=64&view=matrix"),
+            ("messages over time, 64 ranks", "?machine=switch:ranks=64&view=time"),
+            ("272 blocks in flight", "?machine=switch:ranks=17&algorithm=alltoall.linear"),
+            ("two runs of 64 ranks", "?machine=switch:ranks=64&against=algorithm=allreduce.rabenseifner"),
+        ):
+            visit, _ = opened(browser, address, query)
+            visit.page.wait_for_timeout(1000)
+            frames = rate(visit) if "against" not in query else rate_of_several(visit)
+            report(f"playing: {what}", frames, "60, 30 at least", "/s")
             visit.context.close()
-            for what, query in (
-                ("ring, 64 ranks", "?machine=switch:ranks=64"),
-                ("who holds what, 64 ranks", "?machine=switch:ranks=64&view=matrix"),
-                ("messages over time, 64 ranks", "?machine=switch:ranks=64&view=time"),
-                ("272 blocks in flight", "?machine=switch:ranks=17&algorithm=alltoall.linear"),
-                ("two runs of 64 ranks", "?machine=switch:ranks=64&against=algorithm=allreduce.rabenseifner"),
-            ):
-                visit, _ = opened(browser, address, query)
-                visit.page.wait_for_timeout(1000)
-                frames = rate(visit) if "against" not in query else rate_of_several(visit)
-                report(f"playing: {what}", frames, "60, 30 at least", "/s")
-                visit.context.close()
-            visit, _ = opened(browser, address, "?machine=switch:ranks=17")
-            changes = [changed(visit) for _ in range(5)]
-            report("a slider's change to the first new frame, 16 ranks", statistics.median(changes), "under 1", "s")
-            visit.context.close()
-            visit, seconds = opened(browser, address, "?machine=switch:ranks=1024")
-            report("1,024 ranks opened", seconds, "under 6", "s")
-            visit.context.close()
-            browser.close()
+        visit, _ = opened(browser, address, "?machine=switch:ranks=17")
+        changes = [changed(visit) for _ in range(5)]
+        report("a slider's change to the first new frame, 16 ranks", statistics.median(changes), "under 1", "s")
+        visit.context.close()
+        visit, seconds = opened(browser, address, "?machine=switch:ranks=1024")
+        report("1,024 ranks opened", seconds, "under 6", "s")
+        visit.context.close()
     finally:
         server.terminate()
+    goals(browser, bare)
+
+
+def main() -> None:
+    """Measure all of it, or how long one waits."""
+    asked = {"--first": first_pictures, "--hands": hands, "--goals": goals}.get(" ".join(sys.argv[1:]), everything)
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        script = Path(folder) / "bare.py"
+        script.write_text(BARE, encoding="utf-8")
+        asked(browser, str(script))
+        browser.close()
 
 
 def rate_of_several(visit: Visit) -> float:

@@ -8,13 +8,14 @@ from html import unescape
 import pytest
 
 import cli
+from ops.answers.training import answer_step
 from ops.plan import Plan
 from ops.plan.training import WorkloadPlan
 from sim.units import fmt_time
 from terminal import BAD_INPUT, DONE
 from ui.charts import training
 from ui.files import step_page
-from ui.text import languages, say
+from ui.text import languages, say, speaking, worded
 
 STEPS = {"ddp": "switch:ranks=8", "data_parallel": "switch:ranks=4", "allgatherv": "switch:ranks=4"}
 
@@ -29,11 +30,13 @@ def ran(name):
 def test_a_page_holds_all_of_a_step_and_nothing_from_elsewhere(name, language):
     step = ran(name)
     html = step_page.page(step, language).decode()
-    assert not re.search("<script|https?:|src=|@import|url\\(", html)
+    assert not re.search("<script|https?:|src=|@import|url\\((?!data:)", html)
     assert not re.search("<!--|train\\.", html)  # every place is filled in, and every text is there
     assert f'lang="{"zh-Hans" if language == "zh" else language}"' in html
     said = unescape(re.sub("<[^>]+>", " ", html))
     assert fmt_time(step.time) in said
+    with speaking(language):
+        assert all(worded(message) in said for message in answer_step(step))
     assert training.sentence(step, language) in said
     for rank in range(step.ranks):
         assert say("train.rank", language, rank=rank) in said

@@ -5,12 +5,15 @@ from functools import partial
 from html import escape
 from typing import Any
 
+from ops.answers.training import answer_step
 from ops.training.facts import is_table
 from ops.training.step import TrainingStep
 from sim.units import fmt_share, fmt_size, fmt_time
 from ui.charts import training
+from ui.drawing.fonts import faces
 from ui.player.scripts import ASSETS
-from ui.text import say
+from ui.player.titles import machine_title
+from ui.text import say, speaking, worded
 
 ROWS = 16
 """Ranks that are drawn."""
@@ -21,10 +24,14 @@ MOST = 200
 def page(step: TrainingStep, language: str = "en") -> bytes:
     """A file for any browser, in a language. It holds no script: what it shows stays as it is."""
     text = (ASSETS / "site" / "step.html").read_text(encoding="utf-8")
-    title = f"{say(f'train.name.{step.workload}', language)} · {step.topology.name}"
+    with speaking(language):
+        title = f"{say(f'train.name.{step.workload}', language)} · {machine_title(step.topology.name)}"
+        sentence, *others = map(worded, answer_step(step))
     parts = {
         "language": "zh-Hans" if language == "zh" else language,
         "title": escape(title),
+        "fonts": faces(),
+        "answer": f"<p class=answer>{escape(sentence)}</p>\n<p>{escape(' '.join(others))}</p>",
         "body": "\n".join(_parts(step, language)),
     }
     for name, part in parts.items():
@@ -35,7 +42,7 @@ def page(step: TrainingStep, language: str = "en") -> bytes:
 def _parts(step: TrainingStep, language: str) -> Iterator[str]:
     speak = partial(say, language=language)
 
-    def worded(fact: tuple[str, Any]) -> tuple[str, str]:
+    def labelled(fact: tuple[str, Any]) -> tuple[str, str]:
         return training.label(fact[0], language), training.value(*fact, language)
 
     share = f" ({fmt_share(step.exposed_s / step.time, 1)})" if step.time else ""
@@ -54,12 +61,12 @@ def _parts(step: TrainingStep, language: str) -> Iterator[str]:
         yield from _drawn(step, language)
     plain = {key: value for key, value in step.facts.items() if not is_table(value) and key not in training.DRAWN}
     head = speak("train.figure"), speak("train.value")
-    rows = [dict(zip(head, worded(fact), strict=True)) for fact in plain.items()]
+    rows = [dict(zip(head, labelled(fact), strict=True)) for fact in plain.items()]
     yield from _table(speak("train.figures"), rows, language)
     tables = {training.label(key, language): rows for key, rows in step.facts.items() if is_table(rows)}
     tables |= {speak("train.collectives", machine=step.topology.name): step.collectives}
     for name, rows in tables.items():
-        yield from _table(f"{name[:1].upper()}{name[1:]}", [dict(map(worded, row.items())) for row in rows], language)
+        yield from _table(f"{name[:1].upper()}{name[1:]}", [dict(map(labelled, row.items())) for row in rows], language)
 
 
 def _drawn(step: TrainingStep, language: str) -> Iterator[str]:
