@@ -127,11 +127,17 @@ export class Story {
     }
   }
 
-  begin() {
+  // From a chapter on, or the first.
+  begin(chapter) {
     this.#root.classList.add("rs-telling");
     this.#layout();
     this.#elements.main.focus({ preventScroll: true });
-    this.#go(0);
+    this.#go(
+      Math.max(
+        0,
+        this.#reel.stretches.findIndex((stretch) => stretch.chapter.name === chapter),
+      ),
+    );
   }
 
   // What a key does; those of buttons and the slider's own stay theirs.

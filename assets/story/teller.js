@@ -71,7 +71,7 @@ class Teller {
       this.#end(word),
     );
     this.#story.write(story.told);
-    this.#story.begin();
+    this.#story.begin(story.chapter);
   }
 
   // Put away by whoever listens; one that led on stays until the page shows what it led to.

@@ -97,7 +97,7 @@ def _open_example(name: str) -> None:
     example = EXAMPLES[name]
     change(SimulateState, question=name)
     if example.story:
-        visit({"page": "stage", WORD: name})
+        visit({"page": "stage", WORD: example.story})
     elif example.words:
         visit(example.words)
     else:

@@ -11,18 +11,18 @@ from ops.plan.examples import example_captures, example_schedules
 class Example:
     """A plan in a view, or in `words` the address of another page.
 
-    With `asks` it answers a question, `example.NAME`; on the stage the text `answer.NAME` says what is seen. One that
-    is a `story` opens that where it can be told.
+    With `asks` it answers a question, `example.NAME`; on the stage the text `answer.NAME` says what is seen. One with
+    a chapter of the `story` opens that there, where it can be told.
     """
 
     plan: Plan = field(default_factory=Plan)
     view: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
     asks: bool = False
-    story: bool = False
+    story: str = ""
 
 
-def _lesson(name: str, step: int, *, story: bool = False) -> Example:
+def _lesson(name: str, step: int, *, story: str = "") -> Example:
     return Example(words={"page": "learn", "lesson": name, "step": str(step)}, asks=True, story=story)
 
 
@@ -33,8 +33,8 @@ TWO_NICS = Plan(
 )
 RACE = ("recursive_doubling", "rabenseifner", "double_binary_tree")
 EXAMPLES = {
-    "what_is_allreduce": _lesson("basics", 6, story=True),
-    "why_ring": _lesson("ring", 3, story=True),
+    "what_is_allreduce": _lesson("basics", 6, story="gradients"),
+    "why_ring": _lesson("ring", 3, story="ring"),
     "numa_cost": Example(Plan(machine="dual_socket_pcie", against=f"edits={WIDE}"), view="machine", asks=True),
     "holds_back": Example(Plan(machine="dgx1v"), view="machine", asks=True),
     "nic_dies": Example(TWO_NICS, view="machine", asks=True),

@@ -14,7 +14,7 @@ from ui.workers import tasks
 from ui.workers.asking import ask
 
 WORD = "story"
-"""The word of an address that opens the story."""
+"""The word of an address that opens the story, at the chapter of this name where there is one."""
 
 
 def shown(plan: Plan) -> dict[str, Any] | None:
@@ -22,7 +22,7 @@ def shown(plan: Plan) -> dict[str, Any] | None:
     number = state(SimulateState).story.number
     if st.context.is_embedded or plan != Plan() or not number:
         return None
-    return {"number": number, "told": ask(tasks.story, spoken())}
+    return {"number": number, "told": ask(tasks.story, spoken()), "chapter": st.query_params.get(WORD, "")}
 
 
 def hear(word: object) -> None:
