@@ -117,7 +117,7 @@ def test_a_pinned_run_is_the_ghost_of_the_next_one_on_its_machine_and_has_a_pane
     page.nudge()
     page.where("size=32MiB")
     page.settle()
-    expect(page.player.locator(".rs-old")).to_contain_text("64MiB")
+    expect(page.player.locator(".rs-old")).to_contain_text("64 MiB")
     assert page.player.count() == 1
     page.player.get_by_role("button", name=page.told("player.apart")).click()
     expect(page.player).to_have_count(2)

@@ -16,7 +16,6 @@ from ops.plan.plan_file import to_yaml
 from sim.base import watch
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
-from ui.drawing.fonts import faces
 from ui.drawing.thumbnail import of_run
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
@@ -74,7 +73,7 @@ def write(
     runs = cache(runs_of)  # of lessons, which are the same in every language
     pages = _Pages(folder, examples, address, taught)
     pages.front()
-    pages.put("site.css", f"{faces()}\n{(ASSETS / 'site' / 'site.css').read_text(encoding='utf-8')}")
+    pages.put("site.css", (ASSETS / "site" / "site.css").read_text(encoding="utf-8"))
     pages.put("player.css", style())
     for name, module in SCRIPTS.items():
         code = f"const ringside = {script(module)};\n"
