@@ -9,6 +9,7 @@ from ops.libraries import LIBRARIES
 from ops.plan.library_choice import collective_of
 from ops.registry import ALGORITHMS
 from sim.errors import Message, Title
+from sim.faults.edits import EDITED
 from sim.machines import MACHINES
 from sim.registry import Registry
 
@@ -43,11 +44,15 @@ def called(spec: str, *, beside: str = "", first: bool = False) -> Message:
 def machine_called(spec: str) -> Message:
     """Return a machine as a sentence names it, with the parameters that it is given.
 
-    >>> machine_called("switch:ranks=8,latency=1us"), machine_called("dgx_a100")
-    ('ideal switch (ranks=8, latency=1us)', 'DGX A100')
+    >>> machine_called("switch:ranks=8,latency=1us"), machine_called("dgx_a100, edited")
+    ('ideal switch (ranks=8, latency=1us)', 'DGX A100, edited')
     """
+    if spec.endswith(EDITED):
+        return Message("answer.called.edited", name=machine_called(spec.removesuffix(EDITED)))
     name, _, settings = spec.partition(":")
-    title = _title("machine", name) if name in MACHINES else Message(name)
+    if name not in MACHINES:
+        return Message(spec)
+    title = _title("machine", name)
     if not settings:
         return title
     return Message("answer.called.with", name=title, settings=re.sub(r",(?! )", ", ", settings))

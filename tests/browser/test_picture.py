@@ -45,7 +45,7 @@ def test_picture_transport_and_sentence_are_above_the_fold_and_the_title_chooses
     page.choose(say("title.size"), "32 MiB")
     page.page.wait_for_function("location.search.includes('size=32MiB')")
     page.settle()
-    expect(page.page.locator("h1")).to_have_text("allreduce.ring · dgx1v")
+    expect(page.page.locator("h1")).to_have_text("All-reduce by ring on DGX-1V with 32 MiB")
     expect(page.page.get_by_text(page.told("page.proved", collective="allreduce"))).to_have_count(1)
 
 

@@ -234,3 +234,19 @@ def test_a_map_says_who_wins_most_and_from_which_size():
     assert ahead == "On 4 ranks at 1 KiB it takes 1 s, 2× faster than recursive doubling."
     alone = answer_map(WinnerMap((2,), (1024,), names[:1], times[:1, :1, :1], {}))
     assert list(map(str, alone)) == ["Ring takes 1 s."]
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "names"),
+    [
+        (RING, {"algorithm": "allreduce.recursive_doubling"}, ["递归倍增", "环"]),
+        (RING, {"algorithm": "allreduce.linear"}, ["线性", "环"]),
+        (Plan(machine="dgx_a100"), {"machine": "switch:ranks=8"}, ["理想交换机（ranks=8）", "DGX A100"]),
+    ],
+)
+def test_names_in_chinese_answers_are_chinese(before, change, names):
+    outcomes = [outcome_of(replace(before, **change)), outcome_of(before)]
+    shown = answer_of(outcomes, ("", ""), "zh", remedies=True)
+    said = "".join(read(shown[part]) for part in ("headline", "reason", "remedy"))
+    assert all(name in said for name in names)
+    assert not re.search(r"[Rr]ing|doubling|[Ll]inear|chunked|fastest|switch", said)

@@ -23,7 +23,7 @@ def test_ranks_are_seated_by_a_list_or_a_launchers_file_and_stay_on_this_machine
 def test_the_network_between_hosts_is_chosen_where_there_is_one():
     at = page(machine="nodes:nodes=2,gpus=2", size="1MiB", network="infiniband_hdr", against="network=ethernet_10g")
     assert not at.error, [e.value for e in at.error]
-    assert "nodes:nodes=2,gpus=2, infiniband_hdr" in at.title[0].value
+    assert "(nodes=2, gpus=2, infiniband_hdr)" in at.title[0].value
     chosen = next(box for box in at.selectbox if box.label == catalogue("en")["page.network"])
     chosen.select("ethernet_100g").run()
     assert at.query_params["network"] == "ethernet_100g"

@@ -20,6 +20,7 @@ from ui.export.exports import Shot, render
 from ui.layout.algorithm_layout import MOST
 from ui.player.answer import answer_beside
 from ui.player.payload import has_rows, pack
+from ui.player.titles import heading
 
 STALLED = "stalled"
 """The verdict of a run that never ends."""
@@ -70,7 +71,7 @@ def run(plan: Plan, language: str) -> Picture:
     trace, bound, worst = shown(outcome), outcome.bound, outcome.bottleneck
     collective, why = outcome.work.collective, outcome.breakdown
     return Picture(
-        title=f"{outcome.work.name} · {trace.topology.name}",
+        title=heading(trace, language),
         machine=trace.topology.name,
         shaped=_shaped(trace),
         collective=collective.name if collective else "",
@@ -108,7 +109,7 @@ def _stalled(plan: Plan, trace: Trace, language: str) -> Picture:
     Who waits for whom is told by the picture's own last sentence, beside what is lit there.
     """
     return Picture(
-        title=f"{trace.schedule.name} · {trace.topology.name}",
+        title=heading(trace, language),
         machine=trace.topology.name,
         shaped=_shaped(trace),
         collective="",
