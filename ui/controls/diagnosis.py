@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ops.diagnosis import Diagnosis, RingRank, ordered
+from ops.diagnosis import Diagnosis, RingRank
 from ops.plan import Plan
-from ops.plan.notation import entries
 from sim.errors import InputError, StalledError
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_time
@@ -71,7 +70,7 @@ def read(plan: Plan, topology: Topology) -> None:
 
 def _order(plan: Plan, diagnosis: Diagnosis) -> None:
     """The order of ranks in which a ring is fastest, and a way to see it beside that of the ranks."""
-    if diagnosis.order == tuple(range(diagnosis.n)):
+    if not diagnosis.edit:
         st.markdown(tell("diagnosis.order.same", time=fmt_time(diagnosis.time)))
         return
     words = {"times": f"{diagnosis.gain:.3g}", "time": fmt_time(diagnosis.best_time), "usual": fmt_time(diagnosis.time)}
@@ -79,8 +78,7 @@ def _order(plan: Plan, diagnosis: Diagnosis) -> None:
         st.markdown(tell("diagnosis.order", order=" ".join(map(str, diagnosis.order)), **words), width="content")
         label = tell("diagnosis.order.show")
         if st.button(label, key=fresh("ring_order"), type="tertiary", icon=":material/compare_arrows:"):
-            spec = entries(ordered(machine_words(plan), diagnosis.order).edits)[-1]
-            restore(compare.forked(plan, spec))
+            restore(compare.forked(plan, diagnosis.edit))
             st.rerun()
 
 
