@@ -28,14 +28,14 @@ def report(plan: Plan, hosts: int, nics: int, output: str | None, language: str)
     if output is not None:
         if not output.lower().endswith((".html", ".htm")):
             raise InputError("report.ending", file=output)
-        from ui.files import report_page
+        from ui.export import report_page
 
         write_whole(output, report_page.page(made, plan, language))
     return Answer(DONE, made.as_dict(), "\n".join(_lines(made, language)))
 
 
 def _lines(made: MachineReport, language: str) -> list[str]:
-    from ui.files import report_page as words
+    from ui.export import report_page as words
 
     lines = [f"{made.diagnosis.machine}: {words.facts(made, language)}"]
     lines += [words.headline(made, language), words.reach(made, language), f"{say('report.changes', language)}:"]

@@ -1,7 +1,6 @@
 """What is told of a machine that somebody brings: read right or not, its best ring, what matters, why a GPU is slow."""
 
 from collections import Counter
-from dataclasses import replace
 
 import streamlit as st
 
@@ -10,8 +9,10 @@ from ops.plan import Plan
 from sim.errors import InputError, StalledError
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_time
+from ui import address
 from ui.controls import compare
 from ui.controls.parameter import fresh
+from ui.navigation import visit
 from ui.simulate.machines import format_of
 from ui.simulate.past import restore
 from ui.text import plain, prose, retold, tell, tell_or
@@ -26,15 +27,9 @@ NAMED = 4
 """Names that a sentence tells."""
 
 
-def machine_words(plan: Plan) -> Plan:
-    """The words of a plan that tell its machine."""
-    words = {word: getattr(plan, word) for word in ("machine", "capture", "rates", "network", "placement", "edits")}
-    return replace(Plan(), **words)
-
-
 def show(plan: Plan) -> None:
     """Draw it for the machine of a plan."""
-    machine = machine_words(plan)
+    machine = tasks.machine_words(plan)
     left, right = st.columns([1, 1], gap="medium")
     try:
         diagnosis = ask(tasks.diagnosis, machine)
@@ -60,6 +55,9 @@ def read(plan: Plan, topology: Topology) -> None:
     }
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="read"):
         st.markdown(tell("diagnosis.read", **words), width="content")
+        if st.button(tell("report.open"), icon=":material/description:", key=fresh("open_report")):
+            visit({"page": "report", **address.words_of(tasks.machine_words(plan))})
+            st.rerun()
         if not topology.assumed:
             st.caption(tell("diagnosis.nothing"), width="content")
             return

@@ -25,7 +25,7 @@ def set_nics(
 ) -> Topology:
     """A host with so many NICs, and so many of these hosts joined by them.
 
-    New NICs are on the PCIe switches or CPUs of GPUs; without a `bandwidth` the network carries what their PCIe links do.
+    New NICs are on the PCIe switches or CPUs of GPUs. Without a `bandwidth` the network carries what PCIe does.
     """
     if len({device.host for device in topology.devices}) > 1:
         raise InputError("edits.nics_hosts", topology=topology.name)

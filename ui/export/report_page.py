@@ -221,7 +221,7 @@ def _ring(order: Sequence[int], numa: Sequence[int], time: str, hop: float) -> s
 
     blocks = "".join(
         f'<rect x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side:.1f}" height="{side:.1f}" rx="4"'
-        f' fill="{BLOCKS[k % len(BLOCKS)]}"/>'
+        f' class="b{k % len(BLOCKS)}"/>'
         for k in range(n)
         for x, y in [at(k + 0.5)]
     )
