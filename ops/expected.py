@@ -1,7 +1,7 @@
 """What a machine should reach: time, bandwidth and error band of NCCL's collectives by size."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -73,6 +73,15 @@ class ExpectedRow:
     def least_busbw(self) -> float | None:
         """The lower end of the band, B/s; None without one."""
         return None if self.band is None else self.busbw / (1 + self.band)
+
+    @property
+    def most_busbw(self) -> float | None:
+        """The upper end of the band, B/s; None without one."""
+        return None if self.band is None else self.busbw * (1 + self.band)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**asdict(self), "least_busbw": self.least_busbw}
 
     def __repr__(self) -> str:
         within = "" if self.band is None else f" within {self.band:.0%}"

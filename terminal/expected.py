@@ -1,7 +1,6 @@
 """`expected`: what a machine should reach, and whether a measured table does."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -68,7 +67,7 @@ def expected(
     data = {
         "machine": plan.topology().name,
         "calibration": plan.calibration or None,
-        "rows": [_row(row) for row in rows],
+        "rows": [row.as_dict() for row in rows],
     }
     return Answer(DONE, data, FORMATS[name](rows))
 
@@ -80,10 +79,6 @@ def _plan(machine: str, hosts: int, words: dict[str, Any]) -> Plan:
             raise InputError("expected.file_hosts", file=machine)
         return read({**own, "topology": machine})
     return read({**own, "machine": with_hosts(machine, hosts) if hosts else machine})
-
-
-def _row(row: ExpectedRow) -> dict[str, Any]:
-    return {**asdict(row), "least_busbw": row.least_busbw}
 
 
 def _gated(plan: Plan, files: Sequence[str]) -> Answer:

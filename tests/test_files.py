@@ -23,6 +23,7 @@ COMMANDS = [
     "run allreduce.ring --machine switch:ranks=4 --size 1KiB --placement FILE.hosts",
     "verify FILE",
     "diagnose FILE",
+    "report FILE",
     "talk FILE",
     "validate FILE",
     "sweep --grid FILE -o t.parquet",

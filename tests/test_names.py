@@ -41,6 +41,7 @@ COMMANDS = [
     "run allreduce.ring --topology FILE --size 1KiB",
     "why allreduce.ring --topology FILE --size 1KiB",
     "diagnose FILE",
+    "report FILE",
     "sensitivity allreduce.ring --topology FILE --size 1KiB",
     "failures allreduce.ring --topology FILE --size 1KiB",
     "nccl-choice --topology FILE",

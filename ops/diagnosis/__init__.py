@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +68,12 @@ class Diagnosis:
     ranks: tuple[RingRank, ...]
 
     @property
+    def edit(self) -> str:
+        """The edit that gives the ranks the best order; nothing where they have it."""
+        is_usual = self.order == tuple(range(self.n))
+        return "" if is_usual else f"order_ranks:order={BETWEEN.join(map(str, self.order))}"
+
+    @property
     def gain(self) -> float:
         """How many times as fast the ring is in the best order."""
         return self.time / self.best_time if self.best_time > 0 else 1.0
@@ -75,6 +82,39 @@ class Diagnosis:
     def pace(self) -> float:
         """What the slowest hop of the ring in rank order carries, B/s."""
         return min((rank.pace for rank in self.ranks), default=0.0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "machine": self.machine,
+            "ranks": self.n,
+            "nccl": None,
+            "expected_error": None,
+            "assumed": list(self.assumed),
+            "time_s": self.time,
+            "ring_order": list(self.order),
+            "ring_order_edit": self.edit or None,
+            "ring_order_time_s": self.best_time,
+            "cables": [
+                {"name": cable.name, "slower_s": cable.slower, "faster_s": cable.faster} for cable in self.cables
+            ],
+            "alike": self.alike,
+            "gpus": [
+                {
+                    "name": rank.name,
+                    "numa": rank.numa,
+                    "rate_Bps": rank.rate,
+                    "narrow": rank.narrow,
+                    "slowest_Bps": rank.slowest,
+                    "behind": list(rank.behind),
+                    "next": rank.next,
+                    "over": rank.over,
+                    "shared": rank.shared,
+                    "pace_Bps": rank.pace,
+                }
+                for rank in self.ranks
+            ],
+        }
 
     @property
     def best_rate(self) -> float:

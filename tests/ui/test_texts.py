@@ -111,6 +111,12 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"story.{chapter.name}.{k}" for chapter in CHAPTERS for k, _ in enumerate(chapter.stretches, 1)}
     spoken |= {f"story.{chapter.name}" for chapter in CHAPTERS}
     spoken |= {f"story.say.{word}" for word in ("play", "pause", "next", "own")}
+    spoken |= {f"report.set.{name}{end}" for name in ("hosts", "nics") for end in ("", ".help")}
+    spoken |= {f"report.ring.{key}" for key in ("now", "best")}
+    spoken |= {f"report.class.{kind}" for kind in ("NVL", "PCI", "SYS", "NET")}
+    spoken |= {f"report.change.{kind}" for kind in ("order", "algorithm", "class", "link")}
+    spoken |= {f"report.column.{key}" for key in ("size", "time", "busbw", "band", "link", "choice")}
+    spoken |= {f"report.column.{key}" for key in ("gpu", "rate", "narrow", "next")}
     spoken |= {f"settings.{group}" for group in ("run", "machine", "faults", "algorithm")}
     mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}
     assert mentioned - spoken == set()

@@ -1,18 +1,18 @@
 """What is told of a machine that somebody brings: read right or not, its best ring, what matters, why a GPU is slow."""
 
 from collections import Counter
-from dataclasses import replace
 
 import streamlit as st
 
-from ops.diagnosis import Diagnosis, RingRank, ordered
+from ops.diagnosis import Diagnosis, RingRank
 from ops.plan import Plan
-from ops.plan.notation import entries
 from sim.errors import InputError, StalledError
 from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_time
+from ui import address
 from ui.controls import compare
 from ui.controls.parameter import fresh
+from ui.navigation import visit
 from ui.simulate.machines import format_of
 from ui.simulate.past import restore
 from ui.text import plain, prose, retold, tell, tell_or
@@ -27,15 +27,9 @@ NAMED = 4
 """Names that a sentence tells."""
 
 
-def machine_words(plan: Plan) -> Plan:
-    """The words of a plan that tell its machine."""
-    words = {word: getattr(plan, word) for word in ("machine", "capture", "rates", "network", "placement", "edits")}
-    return replace(Plan(), **words)
-
-
 def show(plan: Plan) -> None:
     """Draw it for the machine of a plan."""
-    machine = machine_words(plan)
+    machine = tasks.machine_words(plan)
     left, right = st.columns([1, 1], gap="medium")
     try:
         diagnosis = ask(tasks.diagnosis, machine)
@@ -61,6 +55,9 @@ def read(plan: Plan, topology: Topology) -> None:
     }
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="read"):
         st.markdown(tell("diagnosis.read", **words), width="content")
+        if st.button(tell("report.open"), icon=":material/description:", key=fresh("open_report")):
+            visit({"page": "report", **address.words_of(tasks.machine_words(plan))})
+            st.rerun()
         if not topology.assumed:
             st.caption(tell("diagnosis.nothing"), width="content")
             return
@@ -71,7 +68,7 @@ def read(plan: Plan, topology: Topology) -> None:
 
 def _order(plan: Plan, diagnosis: Diagnosis) -> None:
     """The order of ranks in which a ring is fastest, and a way to see it beside that of the ranks."""
-    if diagnosis.order == tuple(range(diagnosis.n)):
+    if not diagnosis.edit:
         st.markdown(tell("diagnosis.order.same", time=fmt_time(diagnosis.time)))
         return
     words = {"times": f"{diagnosis.gain:.3g}", "time": fmt_time(diagnosis.best_time), "usual": fmt_time(diagnosis.time)}
@@ -79,8 +76,7 @@ def _order(plan: Plan, diagnosis: Diagnosis) -> None:
         st.markdown(tell("diagnosis.order", order=" ".join(map(str, diagnosis.order)), **words), width="content")
         label = tell("diagnosis.order.show")
         if st.button(label, key=fresh("ring_order"), type="tertiary", icon=":material/compare_arrows:"):
-            spec = entries(ordered(machine_words(plan), diagnosis.order).edits)[-1]
-            restore(compare.forked(plan, spec))
+            restore(compare.forked(plan, diagnosis.edit))
             st.rerun()
 
 

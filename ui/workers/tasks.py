@@ -20,11 +20,13 @@ from ops.plan import Plan
 from ops.plan.library_choice import collective_of
 from ops.plan.notation import size_word
 from ops.plan.training import WorkloadPlan
+from ops.report import report_of, with_hosts_and_nics
 from ops.run.part import shown
 from ops.training.step import TrainingStep
 from sim.errors import InputError, Message, StalledError
 from ui.drawing import thumbnail
 from ui.export.exports import Shot, played
+from ui.export.report_page import page as write_report
 from ui.lessons import LESSONS
 from ui.plan import picture
 from ui.plan.picture import Picture
@@ -96,6 +98,18 @@ def story(language: str) -> dict[str, Any]:
 def diagnosis(machine: Plan) -> Diagnosis:
     """What is told of a machine that somebody brings. Raises InputError and StalledError."""
     return diagnose(machine)
+
+
+def machine_words(plan: Plan) -> Plan:
+    """The words of a plan that name its machine."""
+    words = {word: getattr(plan, word) for word in ("machine", "capture", "rates", "network", "placement", "edits")}
+    return replace(Plan(), **words)
+
+
+def report_page(machine: Plan, hosts: int, nics: int, language: str) -> bytes:
+    """The report of a machine as a page. Raises InputError and StalledError."""
+    plan = with_hosts_and_nics(machine, hosts, nics)
+    return write_report(report_of(plan), plan, language)
 
 
 def answered(before: Plan, after: Plan, language: str) -> dict[str, Any]:
