@@ -86,7 +86,9 @@ def test_what_is_chosen_in_the_form_is_read_on_its_grey(visit):
 @pytest.mark.turns("scheme")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_of_drawings_stand_out_and_one_that_does_not_is_found(visit, scheme):
-    page = visit("?page=measured", "svg.marks [class*=role-axis] text", color_scheme=scheme).page
+    page = visit("?page=measured", "[role=tab]", color_scheme=scheme).page
+    page.get_by_role("tab").nth(1).click()
+    page.locator("svg.marks [class*=role-axis] text").first.wait_for()
     assert faint(page) == []
     page.locator("svg.marks [class*=role-axis] text").first.evaluate("e => { e.style.fill = '#777777'; }")
     assert [why[:7] for _, why in faint(page)] == ["#777777"]

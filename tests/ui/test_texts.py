@@ -111,6 +111,8 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"story.{chapter.name}.{k}" for chapter in CHAPTERS for k, _ in enumerate(chapter.stretches, 1)}
     spoken |= {f"story.{chapter.name}" for chapter in CHAPTERS}
     spoken |= {f"story.say.{word}" for word in ("play", "pause", "next", "own")}
+    spoken |= {f"page.measured.reached.{verdict}" for verdict in ("below", "inside", "above", "untold")}
+    spoken |= {f"page.measured.{what}.{kind}" for what in ("kind", "look") for kind in ("NVL", "PCI", "SYS", "NET")}
     spoken |= {f"report.set.{name}{end}" for name in ("hosts", "nics") for end in ("", ".help")}
     spoken |= {f"report.ring.{key}" for key in ("now", "best")}
     spoken |= {f"report.class.{kind}" for kind in ("NVL", "PCI", "SYS", "NET")}

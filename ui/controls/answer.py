@@ -67,11 +67,6 @@ def listen(name: str, places: Mapping[str, str]) -> str:
     """
     data = {"name": name, "places": dict(places)}
     result = page_script("shows", "answer")(key=f"script_shows_{name}", data=data, on_asked_change=lambda: None)
-<<<<<<< HEAD
-    answered = getattr(result, "asked", None)
-    target = answered.get("target") if isinstance(answered, Mapping) else None
-=======
     click = getattr(result, "asked", None)
     target = click.get("target") if isinstance(click, Mapping) else None
->>>>>>> answers45
     return target if isinstance(target, str) else ""

@@ -1,25 +1,33 @@
-"""Measured against simulated: how far off the clock is, worst first, and what it makes of a table that is pasted."""
+"""Measured against simulated: what a pasted table reaches, and in a second tab how far off the clock is."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import streamlit as st
 
 from ops.libraries.nccl.layers import LARGE
 from ops.measured import steps
-from ops.measured.accuracy import Cell, MeasuredRun, cells, published
+from ops.measured.accuracy import OURS, Cell, MeasuredRun, cells, published
 from ops.measured.comparison import Compared, Outside, verdict
 from ops.measured.formats import MEASUREMENTS
+from ops.measured.own.reached import Reached
 from ops.plan import Plan
 from sim.base.files.textfile import decoded
+<<<<<<< HEAD
 from sim.errors import InputError, Message, StalledError
 from sim.units import fmt_share, fmt_size, fmt_time
+=======
+from sim.errors import InputError, StalledError
+from sim.machines import MACHINES
+from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
+>>>>>>> b9c4bb00e906c53614674e7db113931cfa278b0e
 from ui.charts import kept
 from ui.controls import answer
 from ui.pages import page
 from ui.simulate.state import SimulateState
 from ui.state import PageState, become, state
-from ui.text import plain, prose, retold, tell
+from ui.text import plain, prose, retold, tell, titled
 from ui.workers import tasks
 from ui.workers.asking import read
 
@@ -46,9 +54,16 @@ class MeasuredState(PageState):
 def measured() -> None:
     """Draw the page once."""
     st.title(tell("page.measured.title"), anchor=False)
-    st.markdown(tell("page.measured.clock"))
-    top = st.container()
-    st.subheader(tell("page.measured.yours"), anchor=False)
+    yours, accuracy = st.tabs([tell("page.measured.yours"), tell("page.measured.accuracy")])
+    with yours:
+        more = _yours()
+    with accuracy:
+        _clock(more)
+
+
+def _yours() -> Sequence[MeasuredRun]:
+    """A table that a visitor brings, and what it reaches; returns its runs."""
+    answers = st.container()
     st.markdown(tell("page.measured.what"))
     left, right = st.columns([3, 2])
     with left:
@@ -60,22 +75,22 @@ def measured() -> None:
         machine = _machine()
         ranks = st.number_input(tell("page.measured.ranks"), 0, 4096, 0, key="measured_ranks")
     more: Sequence[MeasuredRun] = ()
-    try:
-        text, name = pasted, tell("page.measured.pasted")
-        if file is not None:
-            text, name = decoded(file.getvalue(), file.name), file.name
-        _refuse_nothing(text, "page.measured.nothing" if file is None else "page.text.empty", name)
-        more = _show(text, name, machine, int(ranks))
-        become(MeasuredState(good=(text, name, machine, int(ranks))))
-    except (InputError, StalledError) as error:
-        if not pasted.strip() and file is None:
-            st.info(prose(retold(error)))
-        else:
-            st.error(prose(retold(error)), icon=":material/error:")
-        if good := state(MeasuredState).good:
-            more = _show(*good)
-    with top:
-        _clock(more)
+    with answers:
+        try:
+            text, name = pasted, tell("page.measured.pasted")
+            if file is not None:
+                text, name = decoded(file.getvalue(), file.name), file.name
+            _refuse_nothing(text, "page.measured.nothing" if file is None else "page.text.empty", name)
+            more = _show(text, name, machine, int(ranks))
+            become(MeasuredState(good=(text, name, machine, int(ranks))))
+        except (InputError, StalledError) as error:
+            if not pasted.strip() and file is None:
+                st.info(prose(retold(error)))
+            else:
+                st.error(prose(retold(error)), icon=":material/error:")
+            if good := state(MeasuredState).good:
+                more = _show(*good)
+    return more
 
 
 def _machine() -> str | Plan:
@@ -95,9 +110,12 @@ def _clock(more: Sequence[MeasuredRun]) -> None:
     """How far off every published run is, worst first, those that a visitor brought on top; and one of them whole."""
     from ui.charts import errors as pictures  # loaded when there is something to draw, as in the lab
 
+    st.markdown(tell("page.measured.clock"))
     runs = [*more, *published()]
-    every = list(cells(runs))
+    public = published()
+    every = list(cells(public))
     nearest = sum(not cell.behind for cell in every) / max(1, len(every))
+<<<<<<< HEAD
     rows = sum(len(run.sizes) for run in runs)
     said = (
         Message("answer.measured", share=fmt_share(nearest)),
@@ -107,16 +125,50 @@ def _clock(more: Sequence[MeasuredRun]) -> None:
     answer.lead(st.empty(), said, "measured", lambda _: shows)
     answer.listen("measured", {"errors": ".st-key-measured_every"})
     with st.container(height=HEIGHT, key="measured_every"):
+=======
+    rows = sum(len(run.sizes) for run in public)
+    words = {
+        "machines": len({_kind(run.machine) for run in public}),
+        "most": max(run.ranks for run in public),
+        "nearest": fmt_share(nearest),
+    }
+    st.caption(tell("page.measured.count", runs=len(public), rows=rows, **words))
+    with st.container(height=HEIGHT):
+>>>>>>> b9c4bb00e906c53614674e7db113931cfa278b0e
         st.vega_lite_chart(kept.words(pictures.overview, runs), width="stretch", key="measured_errors")
+    names = {run.name: f"{_titled(run.machine)}: {run.name}" for run in runs}
     chosen = st.selectbox(
-        tell("page.measured.run"), [run.name for run in runs], key="measured_run_brought" if more else "measured_run"
+        tell("page.measured.run"),
+        list(names),
+        format_func=names.__getitem__,
+        key="measured_run_brought" if more else "measured_run",
     )
     run = next(run for run in runs if run.name == chosen)
     st.vega_lite_chart(kept.words(pictures.one_run, run), width="stretch", key="measured_errors_of_one")
+    st.dataframe(_by_machine(public), hide_index=True)
     with st.expander(tell("page.measured.nearest")):
         behind = [cell for cell in every if cell.behind]
         st.dataframe([_behind(cell, pictures.label) for cell in behind], hide_index=True)
     _steps()
+
+
+def _by_machine(runs: Sequence[MeasuredRun]) -> list[dict[str, str]]:
+    """Every machine with its runs, times and median errors below and from 1 MiB."""
+    machines: dict[str, list[MeasuredRun]] = {}
+    for run in runs:
+        machines.setdefault(run.machine, []).append(run)
+    lines = []
+    for machine, several in sorted(machines.items(), key=lambda entry: _titled(entry[0])):
+        line = {
+            tell("page.measured.machine.column"): _titled(machine),
+            tell("page.measured.runs"): str(len(several)),
+            tell("page.measured.rows"): str(sum(len(run.sizes) for run in several)),
+        }
+        for key, large in (("below", False), ("above", True)):
+            errors = [abs(error) for run in several for error in run.errors(OURS, large)]
+            line[tell(f"page.measured.{key}", size=fmt_size(LARGE))] = fmt_share(median(errors)) if errors else "–"
+        lines.append(line)
+    return lines
 
 
 def _steps() -> None:
@@ -163,13 +215,47 @@ def _show(text: str, name: str, machine: str | Plan, ranks: int) -> Sequence[Mea
         if not table.rows:
             raise InputError(table.outside[0].why if table.outside else tell("page.measured.nothing"))
     for number, table in enumerate(tables):
-        _headline(table)
+        _answer(table.reached, table.machine)
         times = kept.words(charts.times, table.rows)
         st.vega_lite_chart(times, width="stretch", key=f"measured_chart_{number}")
         with st.expander(tell("page.measured.numbers")):
+            _headline(table)
             st.dataframe([_line(row) for row in table.rows], hide_index=True)
         _left_out(table.outside)
     return [run for table in tables for run in table.runs]
+
+
+def _answer(reached: Reached | None, machine: str) -> None:
+    """What a run reaches of its machine, what was expected, what limits it, and where to look if it is slow."""
+    if reached is None:
+        return
+    share = fmt_share(reached.share)
+    st.subheader(tell(f"page.measured.reached.{reached.verdict}", share=share, machine=plain(_titled(machine))))
+    band = tell("report.between", least=fmt_bandwidth(reached.least), most=fmt_bandwidth(reached.most))
+    words = {
+        "collective": reached.row.collective,
+        "size": fmt_size(reached.row.size),
+        "measured": fmt_bandwidth(reached.measured),
+        "expected": fmt_bandwidth(reached.expected) if reached.band is None else band,
+    }
+    said = [tell("page.measured.reached.numbers", **words)]
+    if reached.kind:
+        kind = tell(f"page.measured.kind.{reached.kind}")
+        said.append(tell("page.measured.reached.limit", link=plain(reached.link), kind=kind))
+        if reached.verdict == "below":
+            said.append(tell(f"page.measured.look.{reached.kind}"))
+    st.markdown(" ".join(said))
+
+
+def _titled(spec: str) -> str:
+    """What people call a machine."""
+    name, _, rest = spec.partition(":")
+    return (titled("machine", name) + (f" ({rest})" if rest else "")) if name in MACHINES else spec
+
+
+def _kind(spec: str) -> str:
+    """What kind of machine a spec names, whatever its number of hosts."""
+    return spec.partition(":")[0].partition(" ")[0]
 
 
 def _headline(table: tasks.ComparedTable) -> None:

@@ -16,6 +16,7 @@ from ops.measured.accuracy import MeasuredRun, runs_of
 from ops.measured.comparison import Compared, Outside, compare_table
 from ops.measured.files import place, read_tables
 from ops.measured.machine import UntoldError
+from ops.measured.own.reached import Reached, reached
 from ops.plan import Plan
 from ops.plan.library_choice import collective_of
 from ops.plan.notation import size_word
@@ -64,7 +65,8 @@ class ComparedTable(NamedTuple):
     """A table's machine, the family of NCCL's costs it is of, what told it, its rows, and what was left out.
 
     `is_measured` says whether the family's GPUs are known by tables of their own, `rests_on` counts its tables, `band`
-    is what four of five rows stray at most below and from 1 MiB, `runs` are the rows beside what other models say.
+    is what four of five rows stray at most below and from 1 MiB, `runs` are the rows beside what other models say, and
+    `reached` is what the largest row reaches of its machine.
     """
 
     machine: str
@@ -76,6 +78,7 @@ class ComparedTable(NamedTuple):
     rests_on: int = 0
     band: tuple[float | None, float | None] = (None, None)
     runs: tuple[MeasuredRun, ...] = ()
+    reached: Reached | None = None
 
 
 class Untold(NamedTuple):
@@ -198,6 +201,8 @@ def compared(text: str, name: str, machine: str | Plan, ranks: int) -> list[Comp
         family = family_of(topology)
         runs = () if placed.kind == "osu" else tuple(runs_of(placed.source, topology, rows))
         compared_table = ComparedTable(topology.name, family.name if family else "", why, rows, outside, runs=runs)
+        if placed.kind != "osu":
+            compared_table = compared_table._replace(reached=reached(topology, rows))
         if family:
             compared_table = compared_table._replace(
                 is_measured=family.is_measured, rests_on=len(family.tables), band=bands_at(topology, placed.ranks)
