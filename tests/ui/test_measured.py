@@ -92,15 +92,12 @@ def test_nothing_asks_for_a_table_and_all_published_runs_stand_worst_first():
         run.name for run in runs
     ]
     assert [run.worst() for run in runs] == sorted((run.worst() for run in runs), reverse=True)
-<<<<<<< HEAD
     said, count = (
         next(text.value for text in at.markdown if word in text.value) for word in ("most accurate", "runs,")
     )
     assert re.search(r"in \[\d+%\]\(#shows=errors\) of cases", said)
     assert f"[{sum(len(run.sizes) for run in runs)}](#shows=errors) times" in count
-=======
     assert str(sum(len(run.sizes) for run in runs)) in at.tabs[1].caption[0].value
->>>>>>> b9c4bb00e906c53614674e7db113931cfa278b0e
 
 
 @pytest.mark.parametrize(

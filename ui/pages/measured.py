@@ -14,14 +14,9 @@ from ops.measured.formats import MEASUREMENTS
 from ops.measured.own.reached import Reached
 from ops.plan import Plan
 from sim.base.files.textfile import decoded
-<<<<<<< HEAD
 from sim.errors import InputError, Message, StalledError
-from sim.units import fmt_share, fmt_size, fmt_time
-=======
-from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.units import fmt_bandwidth, fmt_share, fmt_size, fmt_time
->>>>>>> b9c4bb00e906c53614674e7db113931cfa278b0e
 from ui.charts import kept
 from ui.controls import answer
 from ui.pages import page
@@ -115,26 +110,21 @@ def _clock(more: Sequence[MeasuredRun]) -> None:
     public = published()
     every = list(cells(public))
     nearest = sum(not cell.behind for cell in every) / max(1, len(every))
-<<<<<<< HEAD
-    rows = sum(len(run.sizes) for run in runs)
+    rows = sum(len(run.sizes) for run in public)
     said = (
         Message("answer.measured", share=fmt_share(nearest)),
-        Message("answer.measured.of", runs=len(runs), rows=rows),
+        Message("answer.measured.of", runs=len(public), rows=rows),
     )
     shows = dict.fromkeys(("share", "runs", "rows"), "errors")
     answer.lead(st.empty(), said, "measured", lambda _: shows)
     answer.listen("measured", {"errors": ".st-key-measured_every"})
-    with st.container(height=HEIGHT, key="measured_every"):
-=======
-    rows = sum(len(run.sizes) for run in public)
     words = {
         "machines": len({_kind(run.machine) for run in public}),
         "most": max(run.ranks for run in public),
         "nearest": fmt_share(nearest),
     }
     st.caption(tell("page.measured.count", runs=len(public), rows=rows, **words))
-    with st.container(height=HEIGHT):
->>>>>>> b9c4bb00e906c53614674e7db113931cfa278b0e
+    with st.container(height=HEIGHT, key="measured_every"):
         st.vega_lite_chart(kept.words(pictures.overview, runs), width="stretch", key="measured_errors")
     names = {run.name: f"{_titled(run.machine)}: {run.name}" for run in runs}
     chosen = st.selectbox(
