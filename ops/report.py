@@ -113,7 +113,7 @@ def report_of(plan: Plan) -> MachineReport:
     judged = diagnose(plan)
     return MachineReport(
         topology=read,
-        classes=dict(Counter(word for a, b, word in pairs if a != b).most_common()),
+        classes=dict(Counter(sorted(word for a, b, word in pairs if a != b)).most_common()),
         hosts=len({int(topology.nodes[device]) for device in topology.ranks}),
         assumed=topology.assumed,
         diagnosis=judged,

@@ -37,6 +37,7 @@ class ReportState(PageState):
 @page(order=15, listed=False, state=ReportState)
 def report() -> None:
     """Draw the page once."""
+    st.title(tell("page.report.title"), anchor=False)
     problem = _arrive()
     if problem:
         st.error(prose(problem), icon=":material/link_off:")
