@@ -381,8 +381,8 @@ export class Timeline {
       const block = held.block[place];
       if (block < 0) return { slot, block: null, count: 0, ranks: "" };
       const { count, ranks } = this.contributors(held.set[place]);
-      const value = this.values?.place(place, held) ?? "";
-      return { slot, block: this.blockName(block), number: block, count, ranks, value };
+      const value = this.values && { value: this.values.place(place, held) };
+      return { slot, block: this.blockName(block), number: block, count, ranks, ...value };
     });
   }
 }

@@ -141,7 +141,7 @@ def test_the_dashboard_follows_with_the_same_numbers(visit):
     page.settle()
     assert page.player.evaluate(RUN) == ahead
     expect(sentences.first).to_have_text(headline)
-    assert sentences.last.inner_text().startswith(f"{reason} ")
+    assert sentences.last.inner_text().startswith(reason)
     sentences.first.get_by_role("button").last.click()  # the factor leads to what the time is made of
     expect(page.player.locator(".rs-why")).to_have_attribute("open", "")
     sentences.first.get_by_role("button").first.click()

@@ -60,7 +60,7 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is no plain data")
 
 
-def compact(value: Any, key: str = "output") -> Any:
+def compact(value: Any, key: str = "") -> Any:
     """The same as `plain`, without words of sentences and seconds of real clocks, long columns as digests."""
     return _compact(plain(value), key)
 

@@ -56,7 +56,8 @@ def _cases():
 @pytest.mark.parametrize(("section", "case"), [*_cases()])
 def test_an_answer_is_what_was_stored(section, case, monkeypatch):
     monkeypatch.setattr(sweep, "cores", here)
-    now = compact(sections()[section][case]())
+    now = sections()[section][case]()
+    now = now if section == "mpi" else compact(now)  # what programs print is kept whole
     assert [*differences(stored(section)[case], now, table())] == []
 
 

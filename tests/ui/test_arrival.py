@@ -93,7 +93,7 @@ def test_which_run_a_sentence_is_about_makes_it_no_longer_than_a_sentence_is():
     nobody = "swi=1,late=2us;jitter:mean=1us,seed=3tch:ranks=4"
     at = page(against=f"algorithm=allreduce.recursive_doubling|machine={nobody}&size=1MiB")
     (said,) = errors(at)
-    assert said.startswith(nobody)
+    assert nobody in said
     assert "no machine is called 'swi=1,late=2us;jitter'" in said
     assert "more …" in said
     assert len(said) <= LONGEST
