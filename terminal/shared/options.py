@@ -25,7 +25,7 @@ from ops.registry import ALGORITHMS
 from ops.run import FEW, Run, Work
 from ops.run.values import SMALL
 from sim.base.files.textfile import Expected, is_standard_input, read_text
-from sim.errors import InputError
+from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
 from sim.placement import in_one_line
 from sim.topology.pair_rates import beside as with_pairs
@@ -353,7 +353,11 @@ def refuse_needless(plan: Plan, work: Work) -> None:
 
 def ended(plan: Plan, *, history: bool = False, written: float = FEW) -> Run | Trace:
     """The run that is asked for, or where it never ends the trace until nothing moves. Raises InputError."""
-    return answers.carried_out(plan, partial(carried_out, history=history, written=written))
+    run = partial(carried_out, history=history, written=written)
+    try:
+        return run(plan)
+    except (InputError, StalledError):  # once more: up to where it stops, if that is what is wrong
+        return answers.carried_out(plan, run)
 
 
 def carried_out(plan: Plan, *, history: bool = False, written: float = FEW) -> Run:
