@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -192,40 +193,21 @@ def moving_svg(trace: Trace, shot: Shot) -> bytes:
     return moving(drawing, times, shot.fps, lambda k: _came_to(shot, k, len(times))).encode()
 
 
-@export("worksheet.html", "a worksheet to print (HTML)", "text/html", drawn=True)
-def worksheet_html(trace: Trace, shot: Shot) -> bytes:
-    """Every step with small pictures and a table to fill in."""
-    return _worksheet(trace, shot, "html", answered=False)
-
-
-@export("worksheet.pdf", "a worksheet to print (PDF)", "application/pdf", drawn=True)
-def worksheet_pdf(trace: Trace, shot: Shot) -> bytes:
-    """Every step with small pictures and a table to fill in."""
-    return _worksheet(trace, shot, "pdf", answered=False)
-
-
-@export("answers.html", "the worksheet with its answers (HTML)", "text/html", drawn=True)
-def answers_html(trace: Trace, shot: Shot) -> bytes:
-    """Every step with small pictures and what ranks hold after it."""
-    return _worksheet(trace, shot, "html", answered=True)
-
-
-@export("answers.pdf", "the worksheet with its answers (PDF)", "application/pdf", drawn=True)
-def answers_pdf(trace: Trace, shot: Shot) -> bytes:
-    """Every step with small pictures and what ranks hold after it."""
-    return _worksheet(trace, shot, "pdf", answered=True)
-
-
-def _worksheet(trace: Trace, shot: Shot, kind: str, *, answered: bool) -> bytes:
+def _worksheet(trace: Trace, shot: Shot, *, ending: str, answered: bool) -> bytes:
+    """Every step with small pictures and a table of what ranks hold after it, to fill in or `answered`."""
     from ui.export.worksheet import html, worksheet
+    from ui.export.worksheet_pdf import pdf
 
     title = heading(trace, shot.language, shot.plan)
     sheet = worksheet(trace, title, shot.view, shot.language, shot.plan, answered=answered)
-    if kind == "html":
-        return html(sheet)
-    from ui.export.worksheet_pdf import pdf
+    return html(sheet) if ending == "html" else pdf(sheet)
 
-    return pdf(sheet)
+
+for _ending, _media in (("html", "text/html"), ("pdf", "application/pdf")):
+    for _name, _title in (("worksheet", "a worksheet to print"), ("answers", "the worksheet with its answers")):
+        export(f"{_name}.{_ending}", f"{_title} ({_ending.upper()})", _media, drawn=True)(
+            partial(_worksheet, ending=_ending, answered=_name == "answers")
+        )
 
 
 @export("html", "web page that plays offline", "text/html")
