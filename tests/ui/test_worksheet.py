@@ -34,10 +34,15 @@ def test_answers_are_what_the_buffers_hold_and_only_these_are_blank_without(trac
     blank, answered = (tables(render(trace, f"{kind}.html", shot).decode()) for kind in ("worksheet", "answers"))
     values = values_of(trace.schedule, RING.values)
     assert len(answered) == len(blank) == trace.schedule.steps + 1
+    changed_so_far = np.zeros(values.states[0].shape, bool)
     for state, after, before_answers in zip(values.states, answered, blank, strict=True):
         assert [[text for _, text in row] for row in after] == [[str(x) for x in row] for row in state.tolist()]
-        for row, empty in zip(after, before_answers, strict=True):
-            assert empty == [(is_new, "" if is_new else text) for is_new, text in row]
+        changed_so_far |= [[bool(is_new) for is_new, _ in row] for row in after]
+        empty = [
+            [("" if gone else text) for gone, (_, text) in zip(*row, strict=True)]
+            for row in zip(changed_so_far, after, strict=True)
+        ]
+        assert [[text for _, text in row] for row in before_answers] == empty  # no row gives away another's answer
     changed = [sum(bool(is_new) for row in table for is_new, _ in row) for table in answered]
     assert changed == [0, *[4] * trace.schedule.steps]  # every rank gets one block in a step
 
@@ -64,6 +69,13 @@ def test_small_numbers_stand_where_none_are_named_and_a_mean_ends_divided(trace)
     mean = worksheet(trace, "Ring", "shape", "en", Plan(op="mean"), answered=True)
     due = values_of(trace.schedule, "small", "mean").final
     assert [[float(cell.text) for cell in row] for row in mean.rows[-1].cells] == due.tolist()
+
+
+def test_a_sheet_speaks_of_an_operation_where_one_is_done():
+    for algorithm, combines in (("allreduce.ring", True), ("broadcast.binomial", False)):
+        plan = Plan(algorithm=algorithm, machine="switch:ranks=4", op="max")
+        sheet = worksheet(plan.run().trace, "", "shape", "en", plan, answered=False)
+        assert ("taking the larger one" in sheet.task) is combines
 
 
 def test_what_has_no_room_is_refused(capsys):

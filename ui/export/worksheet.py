@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.plan import Plan
-from ops.run.values import SMALL, Values, number
+from ops.run.values import SMALL, Values, number, values_of
 from sim.errors import InputError
-from sim.schedule import Schedule
+from sim.schedule import REDUCE, Schedule
 from sim.trace import Trace
 from ui.drawing.figures import left
 from ui.drawing.fonts import faces
@@ -36,10 +36,14 @@ PAPER = {"a4": (8.27, 11.69), "letter": (8.5, 11.0)}
 
 
 class SheetCell(NamedTuple):
-    """A place of the table: its number in words, and whether this step has changed it."""
+    """A place of the table: its number in words, whether this step has changed it, and whether it is to be filled in.
+
+    That is every place that a step has changed so far: a later row would give the answer away.
+    """
 
     text: str
-    is_new: bool
+    is_new: bool = False
+    is_blank: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Row:
     title: str
     caption: str
     pictures: tuple[NDArray[np.uint8], ...]
-    cells: tuple[tuple[SheetCell, ...], ...]
+    cells: "Table"
 
 
 @dataclass(frozen=True)
@@ -80,54 +84,70 @@ def worksheet(trace: Trace, title: str, view: str, language: str, plan: Plan | N
             most_blocks=MOST_BLOCKS,
         )
     plan = plan or Plan()
-    film = Film(trace, language, plan=replace(plan, values=plan.values or SMALL))
-    values = film.needed_values
+    plan = replace(plan, values=plan.values or SMALL)
+    values = values_of(schedule, plan.values, plan.op, plan.dtype, trace.end)
+    film = Film(trace, language, plan=plan if answered else None)  # else blocks on their way would give answers away
     blocks = tuple(block_name(schedule, block) for block in range(slots))
-    rows = [_start(film, values, view, slots), *(_row(film, values, view, slots, k) for k in range(schedule.steps))]
+    rows, changed = [_start(film, values, view, slots)], set[tuple[int, int]]()
+    for step in range(schedule.steps):
+        now = _changed(values, schedule, step, slots)
+        changed |= now
+        rows.append(_row(film, values, view, step, _cells(values, step, schedule.n, slots, now, changed)))
     aim, stop = goal(schedule, language), "。" if language == "zh" else "."
-    task = say("worksheet.task", language, op=say(f"worksheet.op.{values.op}", language))
+    task = say("worksheet.task", language)
+    if (schedule.op == REDUCE).any():
+        task += say("worksheet.combine", language, op=say(f"worksheet.op.{values.op}", language))
     ranks = tuple(say("caption.rank", language, ranks=r) for r in range(schedule.n))
     return Worksheet(language, title, f"{aim[:1].upper()}{aim[1:]}{stop} {task}", ranks, blocks, tuple(rows), answered)
 
 
+Table = tuple[tuple[SheetCell, ...], ...]
+
+
 def _start(film: Film, values: Values, view: str, slots: int) -> Row:
-    cells = tuple(
-        tuple(SheetCell(number(x) if held else "", is_new=False) for x, held in zip(row[:slots], is_held, strict=False))
-        for row, is_held in zip(values.states[0][: film.trace.schedule.n], values.is_held[0], strict=False)
-    )
+    cells = _cells(values, -1, film.trace.schedule.n, slots, set(), set())
     title = say("worksheet.start", film.language)
-    _, _, caption = film.caption(film.trace.began).partition(title)
-    before = _picture(film, view, film.trace.began - film.trace.time)
-    return Row(title, caption.lstrip(":： ") or film.caption(film.trace.began), (before,), cells)
+    before = film.trace.began - film.trace.time
+    _, _, caption = film.caption(before).partition(title)
+    return Row(title, _begun(caption or film.caption(before)), (_picture(film, view, before),), cells)
 
 
-def _row(film: Film, values: Values, view: str, slots: int, step: int) -> Row:
-    schedule, language = film.trace.schedule, film.language
+def _row(film: Film, values: Values, view: str, step: int, cells: Table) -> Row:
     begin, end = film.step_ends[step : step + 2].tolist()
     pictures = tuple(_picture(film, view, begin + share * (end - begin)) for share in SHARES)
-    is_last = step == schedule.steps - 1
-    state = values.final if is_last else values.states[step + 1]
-    changed = _changed(schedule, step)
-    if is_last and values.op == "mean":
-        changed |= {(r, s) for r in range(schedule.n) for s in range(slots) if (state != values.states[-1])[r, s]}
-    cells = tuple(
-        tuple(
-            SheetCell(number(state[r, s]) if values.is_held[step + 1][r, s] else "", (r, s) in changed)
-            for s in range(slots)
-        )
-        for r in range(schedule.n)
-    )
-    title = say("worksheet.step", language, step=step + 1, steps=schedule.steps)
+    title = say("worksheet.step", film.language, step=step + 1, steps=film.trace.schedule.steps)
     _, _, caption = film.plain_captions[step].partition(title)
-    caption = (caption or film.plain_captions[step]).lstrip(":： ")
-    caption = caption[:1].upper() + caption[1:]
-    return Row(title, caption, pictures, cells)
+    return Row(title, _begun(caption or film.plain_captions[step]), pictures, cells)
 
 
-def _changed(schedule: Schedule, step: int) -> set[tuple[int, int]]:
+def _begun(caption: str) -> str:
+    words = caption.lstrip(":： ")
+    return words[:1].upper() + words[1:]
+
+
+def _cells(
+    values: Values, step: int, n: int, slots: int, now: set[tuple[int, int]], so_far: set[tuple[int, int]]
+) -> Table:
+    """The table after a step, or before the first, which is -1; `now` are the places that it has changed."""
+    state = values.final if step == len(values.states) - 2 else values.states[step + 1]
+    held = values.is_held[step + 1]
+    return tuple(
+        tuple(
+            SheetCell(number(state[r, s]) if held[r, s] else "", (r, s) in now, (r, s) in so_far) for s in range(slots)
+        )
+        for r in range(n)
+    )
+
+
+def _changed(values: Values, schedule: Schedule, step: int, slots: int) -> set[tuple[int, int]]:
+    """The places that a step changes; the last one also where sums become means."""
     moves = slice(*schedule.moves[schedule.step_start[step : step + 2]].tolist())
     places = schedule.dst[schedule.transfer_of[moves]].tolist(), schedule.to_slot[moves].tolist()
-    return set(zip(*places, strict=True))
+    changed = set(zip(*places, strict=True))
+    if step == schedule.steps - 1 and values.op == "mean":
+        divided = values.final != values.states[-1]
+        changed |= {(r, s) for r in range(schedule.n) for s in range(slots) if divided[r, s]}
+    return changed
 
 
 def _picture(film: Film, view: str, t: float) -> NDArray[np.uint8]:
@@ -175,7 +195,7 @@ def _html_row(sheet: Worksheet, row: Row) -> str:
 
 def _html_cell(cell: SheetCell, *, is_answered: bool) -> str:
     kind = ' class="new"' if cell.is_new else ""
-    return f"<td{kind}>{escape(cell.text) if is_answered or not cell.is_new else ''}</td>"
+    return f"<td{kind}>{escape(cell.text) if is_answered or not cell.is_blank else ''}</td>"
 
 
 def _png(pixels: NDArray[np.uint8]) -> str:
@@ -208,10 +228,11 @@ def height_of(row: Row) -> float:
 STYLE = """
 @page { margin: 14mm }
 * { box-sizing: border-box }
-body { margin: 0 auto; max-width: 190mm; color: #000; background: #fff;
+body { margin: 0 auto; max-width: 186mm; color: #000; background: #fff;
   font: 11pt/1.35 "Ringside Sans", system-ui, sans-serif }
 header { border-bottom: 1.5pt solid #000; margin-bottom: 4mm }
-h1 { font-size: 15pt; margin: 0 0 1mm } h2 { font-size: 11pt; margin: 0 } p { margin: 0 0 1.5mm } .who { float: right }
+h1 { font-size: 15pt; margin: 0 0 1mm } h2 { font-size: 11pt; margin: 0 } p { margin: 0 0 1.5mm }
+.who { float: right; margin-left: 5mm }
 section { display: flex; gap: 5mm; align-items: flex-start; break-inside: avoid; padding: 3mm 0;
   border-bottom: .5pt solid #999 }
 .step { flex: 1; min-width: 0 } .pictures { display: flex; gap: 2mm; align-items: center }
@@ -220,5 +241,6 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; flex: non
 th { font-weight: 600; font-size: 9pt; padding: 0 1.5mm; text-align: right } tr:first-child th { text-align: center }
 td { border: .5pt solid #777; min-width: 9mm; height: 6.5mm; text-align: center; padding: 0 1mm; color: #555 }
 td.new { border: 1.2pt solid #000; color: #000; font-weight: 600; background: #f3f3f3 }
-@media (max-width: 700px) { body { padding: 4mm } section { flex-direction: column } }
+@media (max-width: 700px) { body { padding: 4mm }
+  section { flex-direction: column; align-items: stretch } table { align-self: start } }
 """

@@ -100,7 +100,8 @@ class _PrintedPage:
             low = top - CELL * (r + 2) + 0.04
             self._write(x - 0.06, low + CELL / 2, rank, 8, ha="right", va="center", weight="bold")
             for s, cell in enumerate(cells):
-                self._cell(x + s * wide, low, wide, cell.text, is_new=cell.is_new)
+                text = cell.text if self._sheet.is_answered or not cell.is_blank else ""
+                self._cell(x + s * wide, low, wide, text, is_new=cell.is_new)
 
     def _cell(self, x: float, y: float, wide: float, text: str, *, is_new: bool) -> None:
         box = (x / self._width, y / self._height), wide / self._width, CELL / self._height
@@ -110,7 +111,7 @@ class _PrintedPage:
             "facecolor": FILL if is_new else "none",
         }
         self._figure.add_artist(Rectangle(*box, zorder=2 if is_new else 1, **look))
-        if self._sheet.is_answered or not is_new:
+        if text:
             size = min(9.0, 72 * wide / max(1, len(text)) / 0.62)
             style: dict[str, Any] = {"weight": "bold" if is_new else "normal", "color": INK if is_new else QUIET}
             self._write(x + wide / 2, y + CELL / 2, text, size, ha="center", va="center", zorder=3, **style)
