@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -26,7 +25,6 @@ export default function (options) {{
 mount.first(dress);
 """
 """The player with its look, which it brings to wherever it is mounted, and to the picture that comes before a page."""
-COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 LOADER = """const {{ default: mount }} = await import(new URL("{name}", document.baseURI));
 export default mount;
 """
@@ -56,8 +54,7 @@ class CodeFile(NamedTuple):
 @cache
 def style() -> str:
     """What the player looks like. Files are of one part of it each; which comes first makes no difference."""
-    text = "\n".join(file.read_text(encoding="utf-8") for file in sorted((ASSETS / "style").glob("*.css")))
-    return "\n".join(line.strip() for line in COMMENT.sub("", text).splitlines() if line.strip())
+    return "\n".join(file.read_text(encoding="utf-8") for file in sorted((ASSETS / "style").glob("*.css")))
 
 
 @cache
