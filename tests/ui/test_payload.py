@@ -19,6 +19,7 @@ from sim.units import MiB
 from tests.tables import each_row
 from ui.drawing.frames import Film
 from ui.layout.captions import intervals, set_words
+from ui.plan import picture
 from ui.player import payload as module
 from ui.player.payload import pack, tick, unpack
 
@@ -253,3 +254,10 @@ def test_a_page_gets_what_it_needs_to_run_again_where_it_can(words, can):
             trace.schedule.steps - 1
         )
     assert "waiter" not in unpack(pack(trace.chosen(np.arange(3))))[1]
+
+
+def test_a_page_says_where_its_run_and_the_library_s_own_prediction_are_far_apart():
+    far, near = (Plan(algorithm="nccl.allreduce", machine=m, size="1MiB") for m in ("aws_p4d:hosts=4", "dgx_a100"))
+    for language, words in (("en", "predicted by NCCL's tuner"), ("zh", "NCCL 调优器预测")):
+        assert words in picture.run(far, language).payload["packed"]["note"]
+    assert picture.run(near, "en").payload["packed"]["note"] == ""

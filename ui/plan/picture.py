@@ -8,6 +8,7 @@ from typing import Any
 
 from ops import answers
 from ops.answers import Outcome, of_ended, of_run, of_stall
+from ops.answers.contradiction import contradiction
 from ops.answers.outcome import until_it_stalls
 from ops.lab.crossovers import crossovers
 from ops.plan import Plan
@@ -21,6 +22,7 @@ from ui.layout.algorithm_layout import MOST
 from ui.player.answer import answer_beside
 from ui.player.payload import has_rows, pack
 from ui.player.titles import heading
+from ui.text import speaking, worded
 
 STALLED = "stalled"
 """The verdict of a run that never ends."""
@@ -75,7 +77,7 @@ def run(plan: Plan, language: str) -> Picture:
         machine=trace.topology.name,
         shaped=_shaped(trace),
         collective=collective.name if collective else "",
-        payload={"packed": pack(trace, language, why, plan), "full": has_rows(trace)},
+        payload={"packed": _noted(pack(trace, language, why, plan), plan, outcome, language), "full": has_rows(trace)},
         time=fmt_time(trace.time),
         algbw=fmt_bandwidth(outcome.algbw),
         busbw=fmt_bandwidth(outcome.busbw),
@@ -93,6 +95,16 @@ def run(plan: Plan, language: str) -> Picture:
         parts=why.parts,
         outcome=of_run(outcome, replace(plan, against="")),
     )
+
+
+def _noted(packed: dict[str, Any], plan: Plan, outcome: Run, language: str) -> dict[str, Any]:
+    """A packed run that says, too, how it contradicts the tuner of the library that chose its algorithm."""
+    apart = contradiction(plan, outcome)
+    if apart is None:
+        return packed
+    with speaking(language):
+        words = worded(apart)
+    return packed | {"note": " ".join(filter(None, [packed["note"], words[:1].upper() + words[1:]]))}
 
 
 def _carried(outcome: Run) -> dict[str, str]:
