@@ -219,7 +219,11 @@ class Visit:
 
     def settle(self):
         """Wait until the page has stopped running, and does not begin again: what is clicked meanwhile may be lost."""
-        self.page.wait_for_function(QUIET)
+        try:
+            self.page.wait_for_function(QUIET)
+        except TimeoutError:
+            state = "[JSON.stringify(window.wire), performance.now(), document.querySelector('.stApp').dataset]"
+            raise TimeoutError(f"never at rest: {self.page.evaluate(state)}") from None
 
     def painted(self):
         """Wait until what has changed is laid out and painted."""
