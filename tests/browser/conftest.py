@@ -307,6 +307,8 @@ class Visit:
                 self.open_settings()
             menu.click(timeout=HASTE)
             self.page.get_by_role("option", name=option, exact=True).click(timeout=HASTE)
+            # a list that still moves may have gone from below the pointer
+            self.page.get_by_role("option").first.wait_for(state="hidden", timeout=HASTE)
 
         self.again(act)
 
