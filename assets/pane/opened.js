@@ -1,4 +1,4 @@
-// A tile of a large machine, opened beside it: the same instant, as near as its devices can be told apart.
+// One host of a large machine, shown beside the tiles at the same instant, large enough to see its devices.
 
 import { Surface } from "../paint/surface.js";
 import { entitle, make } from "../player/elements.js";

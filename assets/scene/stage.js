@@ -147,7 +147,7 @@ export class Stage {
     this.#paintSums(g, t);
   }
 
-  // What has just become of the numbers of every rank, below it or where else there is room.
+  // Write the last sum of every rank, like `5+2=7`, below the rank, or above it if there is no room.
   #paintSums(g, t) {
     const { values } = this.timeline;
     if (!values) return;
@@ -357,13 +357,13 @@ export class Stage {
     return { x: x + w / 2, y: y + h / 2 };
   }
 
-  // The box of the tile at a point, which may be opened; null where there is none.
+  // Return the box of the tile at a point, or null.
   press(px, py) {
     const { camera } = this;
     return this.#level.tileAt((px - camera.left) / camera.wide, (py - camera.top) / camera.high);
   }
 
-  // The box of the tile that one of the machine's devices is in, or null.
+  // Return the box of the tile that contains a device of the machine, or null.
   tileOf(device) {
     const { devices } = this.scene;
     const d = devices.x.findIndex((_, k) => this.scene.device(k) === device);

@@ -1,4 +1,4 @@
-// Steps to hand out: a picture, what happens in words, one back and one forward. For the phones of an audience.
+// The steps of a run for phones in a lecture: picture, caption, back and forward.
 
 import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";

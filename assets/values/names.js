@@ -1,4 +1,4 @@
-// What is written on blocks and on the places that hold them: names of blocks.
+// Labels of blocks in flight and of places: block names.
 
 export class Names {
   constructor(timeline) {

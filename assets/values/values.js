@@ -1,4 +1,4 @@
-// Numbers in the blocks: what every place holds after so many arrivals, and what the last one made of it, in words.
+// Numbers in the blocks: the value of every place after a number of arrivals, and the last sum of each rank.
 
 import { Names } from "./names.js";
 
@@ -38,7 +38,7 @@ export class Values extends Names {
     return this.words.reduce((a, b) => (b.length > a.length ? b : a), "");
   }
 
-  // What a place holds; an empty word where that is nothing.
+  // Return the value of a place, or an empty text.
   place(place, { done }) {
     this.#go(done);
     const { value_end: end = this.#held } = this.#c;
@@ -49,13 +49,13 @@ export class Values extends Names {
     return this.brought(i).join(" ");
   }
 
-  // What a message brings, one word for every block.
+  // Return the values in a message, one text for each block.
   brought(i) {
     const { moveStart } = this.timeline;
     return Array.from(this.#c.value_came.subarray(moveStart[i], moveStart[i + 1]), (word) => this.words[word - 1]);
   }
 
-  // What a message makes of what its place held: `5+2=7`.
+  // Return the sums that a message makes, like `5+2=7`.
   sums(i) {
     const { sums } = this.timeline.header.values;
     const { moveStart } = this.timeline;

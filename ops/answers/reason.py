@@ -105,7 +105,7 @@ def _alike(before: Outcome, after: Outcome) -> Reason:
 
 
 def _held_alike(before: Outcome, after: Outcome) -> Holder | None:
-    """The link that both runs wait for; None where there is none."""
+    """Return the link that both runs wait for, or None."""
     one, two = before.link, after.link
     is_same = one and two and _ends(one.name) == _ends(two.name) and min(one.share, two.share) >= LEAST
     return two if is_same else None

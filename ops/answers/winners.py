@@ -29,7 +29,7 @@ Why = Callable[[str, str, int, int], Message | None]
 def answer_map(winners: WinnerMap, why: Why | None = None) -> list[Message]:
     """Say which algorithm wins most cells of a map, of how many compared, and how far ahead it is; then who wins where.
 
-    How far ahead is told of the largest size, with the most ranks, at which that algorithm wins.
+    The lead is that of the largest size that the algorithm wins, on the largest number of ranks.
     """
     cells = Counter(winners.winner(n, size) for n in winners.ranks for size in winners.sizes)
     count = sum(cells.values())

@@ -1,6 +1,6 @@
-"""Numbers in the blocks: what every place holds before and after each step, carried out on real buffers.
+"""Numbers in the blocks: the value of every place before and after each step, computed on real buffers.
 
-Every block is one element. A place is a rank, or a switch that adds and copies; a mean is a sum until the last step.
+Each block is one element. A place is a rank, or a switch that adds and copies. A mean is a sum until the last step.
 """
 
 from itertools import pairwise
@@ -16,11 +16,11 @@ from sim.schedule.numeric import DTYPES, OPS, at_first, execute, expected, stepw
 from sim.schedule.steps import NOTHING, REDUCE
 
 SMALL = "small"
-"""The word for numbers that are chosen here."""
+"""The word that selects the default numbers."""
 MOST = 64
-"""Ranks whose numbers can be read."""
+"""The largest number of ranks with readable numbers."""
 MOST_KEPT = 1 << 21
-"""Numbers of all places after all steps."""
+"""The largest number of values that are kept, over all places and steps."""
 SIGNS = {"sum": "+", "mean": "+", "prod": "×"}
 """What stands between two numbers that are combined; the others are functions."""
 Numbers = NDArray[Any]
@@ -65,7 +65,7 @@ class Values(NamedTuple):
     is_right: bool
 
     def sum_of(self, move: int) -> str:
-        """What happens where a move arrives, what was there first: `5+2=7`, `max(5,2)=5`, or `2` for a copy."""
+        """Return the sum that a move makes, old value first: `5+2=7`, `max(5,2)=5`, or `2` for a copy."""
         came, left = number(self.arrived[move]), number(self.left[move])
         if not self.adds[move]:
             return came
@@ -146,9 +146,9 @@ def _in_turn(
     combine: np.ufunc,
     turn: NDArray[np.intp],
 ) -> tuple[Numbers, Numbers, NDArray[np.bool_]]:
-    """What the place of every move holds before and after it, and whether the two numbers meet.
+    """Return the value of each move's place before and after the move, and whether the two values are combined.
 
-    Several moves of a step may go to one place; `state` and `is_held` are changed.
+    Several moves of a step may go to one place. The function changes `state` and `is_held`.
     """
     before, left, adds = np.zeros_like(came), np.zeros_like(came), np.zeros(len(came), np.bool_)
     with np.errstate(all="ignore"):
@@ -161,7 +161,7 @@ def _in_turn(
 
 
 def kinds_of(op: str, dtype: str, usual: str = "") -> tuple[str, str]:
-    """Reduction and element type; where none is named `usual`, or what such numbers are written in.
+    """Return reduction and element type. The default type is `usual`, or else float64 for means and int64.
 
     Raises InputError for unknown names.
     """
@@ -172,7 +172,7 @@ def kinds_of(op: str, dtype: str, usual: str = "") -> tuple[str, str]:
 
 
 def number(value: Any) -> str:
-    """A number as a block shows it, in at most six characters or so.
+    """Return a number as a block shows it, in about six characters.
 
     >>> [number(x) for x in (np.int64(12), np.float32(0.1), np.float64(2.5), np.int64(43046721), np.nan)]
     ['12', '0.1', '2.5', '4.3e7', '·']
@@ -187,7 +187,7 @@ def number(value: Any) -> str:
 
 
 def parsed(typed: str, dtype: str) -> Numbers:
-    """The numbers of a text, with commas or spaces between them. Raises InputError for what is none of that type."""
+    """Read numbers separated by commas or spaces. Raises InputError for a word that is no number of that type."""
     if dtype not in DTYPES:
         raise InputError("numbers.dtype", dtype=dtype, choices=DTYPES)
     words = typed.replace(",", " ").split()
@@ -211,7 +211,7 @@ def _no_number(word: str, place: int, dtype: np.dtype[Any]) -> InputError:
 
 
 def _inputs(promise: Promise, typed: str, op: str, dtype: str) -> Numbers:
-    """Numbers of all places before the first step, one for every block that a rank is given."""
+    """Return the input of every place, one number for each block of the precondition."""
     is_filled = promise.given != NOTHING
     rank, _ = np.nonzero(is_filled)
     count = len(rank)
@@ -231,7 +231,7 @@ def _inputs(promise: Promise, typed: str, op: str, dtype: str) -> Numbers:
 
 
 def _held(schedule: Schedule, promise: Promise) -> NDArray[np.bool_]:
-    """Whether every place holds anything, before the first step and after each."""
+    """Return whether each place holds a block, before the first step and after each step."""
     held = np.zeros((schedule.steps + 1, schedule.places, schedule.slots), np.bool_)
     held[0, :, : promise.given.shape[1]] = promise.given != NOTHING
     owner = schedule.transfer_of
@@ -243,7 +243,7 @@ def _held(schedule: Schedule, promise: Promise) -> NDArray[np.bool_]:
 
 
 def captioned(captions: list[str], values: Values, schedule: Schedule) -> list[str]:
-    """Captions of all steps, each with what the first sum of its step is."""
+    """Return the captions of all steps, each with the first sum of the step."""
     starts = schedule.moves[schedule.step_start].tolist()
     firsts = [next((m for m in range(a, b) if values.adds[m]), -1) for a, b in pairwise(starts)]
     return [f"{text}: {values.sum_of(m)}" if m >= 0 else text for text, m in zip(captions, firsts, strict=True)]

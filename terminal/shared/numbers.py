@@ -57,7 +57,7 @@ def in_words(numbers: dict[str, Any]) -> str:
 
 
 def as_data(values: Values, schedule: Schedule) -> dict[str, Any]:
-    """The numbers as JSON: states by step, place and slot (null where nothing is held), and every move."""
+    """Return the numbers as JSON: states by step, place and slot (null for an empty place), and every move."""
     states = [
         [[_plain(x) if held else None for x, held in zip(*row, strict=True)] for row in zip(*state, strict=True)]
         for state in zip(values.states, values.is_held, strict=True)
@@ -91,9 +91,9 @@ def as_data(values: Values, schedule: Schedule) -> dict[str, Any]:
 
 
 def as_table(values: Values, schedule: Schedule) -> str:
-    """A row for every rank, a column for every block; after a step each cell that it changed says how.
+    """Print a row for every rank and a column for every block; changed cells show the sum.
 
-    Where a row would be too long to read, a step has what it changes alone.
+    If a row is too long to read, a step lists only its changes.
     """
     places = [f"rank {r}" for r in range(schedule.n)] + [f"switch {s}" for s in range(schedule.places - schedule.n)]
     head = f"values, {values.dtype} {values.op}: a column for every block of the buffer"
@@ -113,7 +113,7 @@ def as_table(values: Values, schedule: Schedule) -> str:
 
 
 def _changes(values: Values, schedule: Schedule, step: int) -> dict[tuple[int, int], str]:
-    """What a step changes, by place and slot."""
+    """Return the changes of a step by place and slot."""
     owner, changes = schedule.transfer_of, dict[tuple[int, int], str]()
     for m in range(*schedule.moves[schedule.step_start[step : step + 2]].tolist()):
         place = int(schedule.dst[owner[m]]), int(schedule.to_slot[m])

@@ -1,4 +1,4 @@
-"""Numbers in the blocks: small ones or one's own, how they are combined, and of which type."""
+"""Fields for the numbers in the blocks: the numbers, the operation and the element type."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from ui.text import tell
 
 
 def choose(plan: Plan) -> Plan:
-    """Draw the fields; returns the plan with its numbers. Raises RefusedError for what is none."""
+    """Draw the fields and return the plan with the numbers. Raises RefusedError for a word that is no number."""
     panel, is_made = folds.fold("values", tell("page.values"), ":material/123:", is_needed=bool(plan.values))
     if not is_made:
         return plan

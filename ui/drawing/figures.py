@@ -111,7 +111,7 @@ def scale_of(figure: Figure | SubFigure) -> float:
 
 
 def sheet(film: "Film", width: float, look: Look, ratios: list[float], *, ruled: bool = False) -> Figure:
-    """A page with its title, its answer and two axes, of which the first may be `ruled`."""
+    """Return a page with title, answer and two axes; `ruled` draws a grid in the first."""
     figure = Figure(figsize=(width, width * 0.5625), facecolor=look.paper, dpi=100)
     axes = figure.subplots(1, 2, width_ratios=ratios)
     inch = scale_of(figure) / figure.get_figheight()

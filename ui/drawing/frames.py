@@ -85,16 +85,13 @@ class Film:
     @cached_property
     def values(self) -> Values | None:
         """Numbers in the blocks; None where none are shown, or none can be."""
+        plan = self._plan
+        if plan is None or not plan.values:
+            return None
         try:
-            return self.needed_values if self._plan and self._plan.values else None
+            return values_of(self.trace.schedule, plan.values, plan.op, plan.dtype, self.trace.end)
         except InputError:
             return None
-
-    @property
-    def needed_values(self) -> Values:
-        """Numbers in the blocks. Raises InputError where there can be none."""
-        plan = self._plan or Plan()
-        return values_of(self.trace.schedule, plan.values, plan.op, plan.dtype, self.trace.end)
 
     @cached_property
     def title(self) -> str:

@@ -115,7 +115,7 @@ def reach(report: MachineReport, language: str) -> str:
 
 
 def band(row: ExpectedRow, language: str) -> str:
-    """The band of a row; nothing where there is none."""
+    """Return the band of a row, or an empty text."""
     least, most = row.least_busbw, row.most_busbw
     if least is None or most is None:
         return ""

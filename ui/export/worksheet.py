@@ -1,4 +1,4 @@
-"""A sheet to print: every step as a row of small pictures, its caption, and a table of what ranks hold to fill in."""
+"""A worksheet to print: for each step a row of small pictures, a caption, and a table of values to fill in."""
 
 import base64
 import io
@@ -24,21 +24,19 @@ from ui.layout.palette import LIGHT
 from ui.text import say
 
 MOST_RANKS, MOST_STEPS, MOST_BLOCKS = 16, 40, 16
-"""What a sheet has room for."""
+"""The largest run that fits on a worksheet."""
 SHARES = (0.15, 0.5, 0.85)
 """Instants of a step that are drawn, as shares of it."""
 INCHES, DPI = 5.4, 200
-"""How wide the page is that a small picture is cut out of, and its pixels per inch."""
+"""Width of the page around a small picture, inches, and its resolution, dpi."""
 PRINTED = replace(LIGHT, paper="#ffffff")
 """How it looks."""
-PAPER = {"a4": (8.27, 11.69), "letter": (8.5, 11.0)}
-"""Width and height, inches."""
 
 
 class SheetCell(NamedTuple):
-    """A place of the table: its number in words, whether this step has changed it, and whether it is to be filled in.
+    """A cell of the table: its text, whether this step changed it, and whether the student fills it in.
 
-    That is every place that a step has changed so far: a later row would give the answer away.
+    A cell stays blank after its first change, because a later row would show the answer.
     """
 
     text: str
@@ -48,7 +46,7 @@ class SheetCell(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A step: its name, what happens, small pictures `[row, column, rgb]`, and the table after it."""
+    """A step: title, caption, small pictures `[row, column, rgb]`, and the table after the step."""
 
     title: str
     caption: str
@@ -58,7 +56,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Worksheet:
-    """All of it; `head` names the run, `task` says what is to be done."""
+    """The whole worksheet; `head` names the run, `task` tells the student what to do."""
 
     language: str
     head: str
@@ -151,7 +149,7 @@ def _changed(values: Values, schedule: Schedule, step: int, slots: int) -> set[t
 
 
 def _picture(film: Film, view: str, t: float) -> NDArray[np.uint8]:
-    """The picture alone, without what stands above and beside it, and without the paper around it."""
+    """Return the machine or algorithm picture, cropped to its content."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     figure = still(view, film, t, INCHES, PRINTED)

@@ -1,4 +1,4 @@
-"""The sheet to print as PDF, page by page."""
+"""The worksheet as a PDF, on A4."""
 
 import io
 from typing import Any
@@ -8,9 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ui.drawing.figures import fonts
-from ui.export.worksheet import PAPER, Row, Worksheet, height_of, pages
+from ui.export.worksheet import Row, Worksheet, height_of, pages
 from ui.text import say
 
+A4 = 8.27, 11.69
+"""Width and height, inches."""
 MARGIN, HEAD = 0.55, 0.95
 """Inches around everything, and of the head of every page."""
 CELL = 0.24
@@ -20,9 +22,9 @@ GAP = 0.12
 INK, QUIET, FILL = "#000000", "#555555", "#f3f3f3"
 
 
-def pdf(sheet: Worksheet, paper: str = "a4") -> bytes:
-    """Write it, on A4 or Letter."""
-    width, height = PAPER[paper]
+def pdf(sheet: Worksheet) -> bytes:
+    """Return the worksheet as a PDF."""
+    width, height = A4
     out = io.BytesIO()
     parts = list(pages(sheet, height - 2 * MARGIN - HEAD))
     with PdfPages(out, metadata={"Title": sheet.head, "CreationDate": None}) as file:

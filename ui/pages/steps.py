@@ -1,4 +1,4 @@
-"""Steps to hand out: a run as one picture, its caption, back and forward; the address has the step."""
+"""The steps of a run for phones: picture, caption, back and forward. The address contains the step."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Numbers in the blocks as the player gets them: every word once, and columns that say which."""
+"""Numbers in the blocks for the player: a list of words, and columns of indices into the list."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def in_words(values: Values, schedule: Schedule) -> tuple[dict[str, Any], dict[s
 
 
 def _ends(values: Values, schedule: Schedule) -> list[str]:
-    """What becomes of the first sum of every rank in the end, where it is divided."""
+    """Return how the first sum of each rank becomes a mean, like `14÷4=3.5`; empty for other operations."""
     promise = schedule.promise
     if values.op != "mean" or promise is None:
         return []

@@ -111,7 +111,7 @@ def pack(trace: Trace, language: str = "en", why: Breakdown | None = None, plan:
 
 
 def _numbers(trace: Trace, plan: Plan, language: str) -> tuple[Values | None, str]:
-    """The numbers that blocks show, or why there are none."""
+    """Return the numbers in the blocks, or None and the error as a sentence."""
     try:
         return values_of(trace.schedule, plan.values, plan.op, plan.dtype, trace.end), ""
     except InputError as error:

@@ -1,4 +1,4 @@
-"""A word after the front page's address leads to that page, with its query: pages differ in their queries alone."""
+"""Redirect unknown one-word paths to the front page and keep the query; the query alone names a page."""
 
 from collections.abc import MutableMapping
 from typing import Any
@@ -10,7 +10,7 @@ from ui.server.guard import Application, Receive, Scope, Send
 
 
 class OnePage:
-    """Streamlit answers every address it does not know with its page, which would look for its parts in vain."""
+    """Redirects before Streamlit serves its page under an unknown path, where the page does not find its files."""
 
     def __init__(self, app: Application) -> None:
         self._app = app
@@ -32,15 +32,15 @@ class OnePage:
 
 
 def is_page(start: MutableMapping[str, Any]) -> bool:
-    """Whether what begins like this is a page."""
+    """Return whether a response is an HTML page."""
     headers = start.get("headers", [])
     return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
 
 
 def to_front(path: str, query: bytes) -> str:
-    """Return the relative way from a path to the front page; an empty word for that page itself, files and folders.
+    """Return the relative address of the front page, or an empty text for the front page, files and folders.
 
-    A folder may be where a proxy has the page.
+    A proxy may serve the page from a folder.
     """
     base = str(config.get_option("server.baseUrlPath")).strip("/")
     below = path.lstrip("/").removeprefix(base).lstrip("/")
