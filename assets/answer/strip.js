@@ -13,9 +13,11 @@ export class Strip {
   #headline;
   #own; // what is shown while nothing is tried
   #reason;
+  #remedy = []; // what is shown of what would win a loss back
   #root;
   #resting = 0;
   #shows;
+  #stands = ""; // the words of all else
   #title;
   #width = 0;
 
@@ -48,13 +50,21 @@ export class Strip {
     this.#answer = answer;
     this.#root.hidden = answer === undefined;
     clearTimeout(this.#resting);
-    const { headline = [], reason = [], remedy = [] } = answer ?? {};
     if (answer?.later) this.#resting = setTimeout(() => this.#complete(answer), REST);
     const long = this.#letters;
-    this.#fill(this.#headline, headline);
-    this.#fill(this.#reason, remedy.length ? [...spansOf(reason), gapOf(reason), ...spansOf(remedy)] : reason);
+    this.#write(answer ?? {});
     if (this.#letters !== long) this.#width = 0; // else what is dragged is measured again and again
     this.fit();
+  }
+
+  #write({ headline = [], reason = [], remedy = [], asks = false }) {
+    const words = wordsOf([...spansOf(headline), ...spansOf(reason)]);
+    // an answer whose remedy is still to come keeps the one that stands below the same words
+    if (!asks || words !== this.#stands) this.#remedy = remedy;
+    this.#stands = words;
+    this.#fill(this.#headline, headline);
+    const more = this.#remedy.length ? [gapOf(reason), ...spansOf(this.#remedy)] : [];
+    this.#fill(this.#reason, [...spansOf(reason), ...more]);
   }
 
   // Say what would win a loss back, once it is worked out.
@@ -98,6 +108,8 @@ export class Strip {
 const gapOf = (words) => [spansOf(words).at(-1)?.[0].endsWith("。") ? "" : " ", ""];
 
 const spansOf = (words) => (typeof words === "string" ? [[words, ""]] : words);
+
+const wordsOf = (spans) => spans.map(([text]) => text).join("");
 
 function fitted(element, sizes) {
   for (const size of sizes) {

@@ -49,6 +49,7 @@ class Ahead {
   #next = null; // where a slider stands
   #page = null;
   #past = []; // what was shown before each what-if, where that came from here
+  #questioned = null; // the answer whose remedy has been asked for
   #ready = null; // the run of the page that can be run again here, and what does so
   #resting = 0;
   #runs = null;
@@ -237,13 +238,13 @@ class Ahead {
       if (!this.#asked.length) this.#runs = null;
     }
     this.#page = data;
-    if (data.answer?.asks) this.#remedy(data);
+    if (data.answer?.asks && data.answer !== this.#questioned) this.#remedy(data);
     return this.#runs ? this.#ahead : data;
   }
 
   // What would win a loss back takes many runs: it comes later, with all else of the answer.
   async #remedy(data) {
-    data.answer.asks = false;
+    this.#questioned = data.answer;
     const answer = data.future ? await told(data.future, REMEDY) : null;
     if (!answer || this.#stop.signal.aborted || idsOf(this.#page) !== idsOf(data)) return;
     this.#page.answer = answer;

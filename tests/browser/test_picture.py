@@ -198,11 +198,11 @@ def test_time_comes_nearer_and_rows_stay_on_top(play):
     look = "c => c.toDataURL()"
     before = chart.evaluate(look)
     chart.click(position={"x": 40, "y": 100})
-    pinned = chart.evaluate(look)
-    assert pinned != before
+    drawn = "([c, old]) => (c.toDataURL() !== old)"  # once the next frame is there
+    page.page.wait_for_function(drawn, arg=[chart.element_handle(), before])
     assert page.t - middle < 0.5 * (whole - middle)  # a name is no instant
     chart.click(position={"x": 40, "y": 40})
-    assert chart.evaluate(look) == before
+    page.page.wait_for_function(drawn.replace("!==", "==="), arg=[chart.element_handle(), before])
     chart.hover(position={"x": at["x"], "y": 100})
     assert "GB/s" in page.player.locator(".rs-tip").inner_text()
 
