@@ -30,6 +30,7 @@ from ops.plan.training import WorkloadPlan
 from ops.run import Run
 from ops.sketch import written
 from ops.training.step import TrainingStep
+from ops.whatif import file as what_if_file
 from sim.errors import InputError, StalledError
 from sim.trace import Trace, from_json
 from terminal import PROGRAM, commands, ringside
@@ -239,6 +240,9 @@ def file_of(text: str, name: str) -> dict[str, Any]:
     """What a plan file says, as data; a training step's, too."""
     if training.is_training(text):
         return training_of(training.from_yaml(text, name))
+    if what_if_file.is_sheet(text):
+        sheet = what_if_file.read(text, name)
+        return {"baseline": plan_of(sheet.baseline), "variants": plain(sheet.variants)}
     return plan_of(plan_file.from_yaml(text, name))
 
 

@@ -22,7 +22,7 @@ LEVELS = (
     {"navigation"},
     {"controls"},
     {"train", "build", "share", "explore"},
-    {"learn"},
+    {"learn", "whatif"},
     {"frame"},
     {"server"},
     {"pages"},

@@ -8,6 +8,8 @@ from ops.collectives import COLLECTIVES
 from ops.collectives.table import WORDS
 from ops.ladder import TASKS
 from ops.plan.library_choice import options_of
+from ops.whatif.curve import QUANTITIES
+from ops.whatif.table import SORTS
 from ops.workloads import WORKLOADS
 from sim.faults.edits import EDITS
 from sim.faults.kinds import FAULTS
@@ -29,6 +31,7 @@ from ui.player.views import VIEWS
 from ui.server.health import health
 from ui.story import CHAPTERS
 from ui.text import ERROR, catalogue, languages, things, written
+from ui.whatif.adding import WORDS as VARIED
 
 TRAIN = ("train.about.", "train.name.", "train.fact.", "train.kind.", "train.beside.", "train.download.")
 """Texts of the Train page that its own tests look after."""
@@ -119,6 +122,8 @@ def test_every_text_is_used_somewhere():
     spoken |= {f"report.change.{kind}" for kind in ("order", "algorithm", "class", "link")}
     spoken |= {f"report.column.{key}" for key in ("size", "time", "busbw", "band", "link", "choice")}
     spoken |= {f"report.column.{key}" for key in ("gpu", "rate", "narrow", "next")}
+    spoken |= {f"whatif.word.{word}{end}" for word in VARIED for end in ("", ".example")}
+    spoken |= {f"whatif.quantity.{name}" for name in QUANTITIES} | {f"whatif.sort.{name}" for name in SORTS}
     spoken |= {f"settings.{group}" for group in ("run", "machine", "faults", "algorithm")}
     mentioned = {key for key in catalogue("en") if not key.startswith(("lesson.", *TRAIN))}
     assert mentioned - spoken == set()

@@ -13,9 +13,9 @@ from ops.plan import Plan
 from ops.report import MachineReport, SavingChange
 from ops.run.part import shown
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
-from ui.drawing import fonts, thumbnail
+from ui.drawing import thumbnail
+from ui.export.paper import paper
 from ui.layout.palette import BLOCKS
-from ui.player.scripts import ASSETS
 from ui.text import say
 
 MOST_DRAWN = 64
@@ -29,17 +29,8 @@ RADIUS = 100
 
 def page(report: MachineReport, plan: Plan, language: str = "en") -> bytes:
     """A file for any browser, in a language. Raises InputError and StalledError."""
-    text = (ASSETS / "site" / "report.html").read_text(encoding="utf-8")
     title = say("report.title", language, name=Path(report.diagnosis.machine).name)
-    parts = {
-        "language": "zh-Hans" if language == "zh" else language,
-        "title": escape(title),
-        "faces": fonts.faces(),
-        "body": "\n".join(body(report, plan, language)),
-    }
-    for name, part in parts.items():
-        text = text.replace(f"<!--{name}-->", part)
-    return text.encode()
+    return paper(title, "\n".join(body(report, plan, language)), language)
 
 
 def body(report: MachineReport, plan: Plan, language: str) -> Iterator[str]:

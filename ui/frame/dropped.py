@@ -26,6 +26,7 @@ from ui.state import become, callback, change, put, state, value
 from ui.text import prose, retold, tell
 from ui.train.state import TrainState
 from ui.visit import Refusal, VisitState
+from ui.whatif.state import WhatIfState
 from ui.workers import reading, tasks
 from ui.workers.asking import ask, read
 from ui.workers.reading import Arrived, Text, WrittenPlan
@@ -147,6 +148,12 @@ def _training(arrived: Arrived) -> None:
     become(state(VisitState).renewed())
 
 
+def _what_if(arrived: Arrived) -> None:
+    leave("what_if")
+    become(replace(state(WhatIfState).began(arrived.thing), is_read=True))
+    become(state(VisitState).renewed())
+
+
 def _program(arrived: Arrived) -> None:
     leave("train")
     change(TrainState, program=(arrived.text, arrived.name))
@@ -171,6 +178,7 @@ OPENERS: dict[str, Callable[[Arrived], None]] = {
     "talk": _talk,
     "plan": _plan,
     "program": _program,
+    "what_if": _what_if,
     "training": _training,
     "trace": _trace,
     "machine": _machine,

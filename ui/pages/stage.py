@@ -40,6 +40,7 @@ from ui.state import become, callback, change, state, value
 from ui.text import plain, prose, retold, spoken
 from ui.text import tell as _say
 from ui.visit import VisitState
+from ui.whatif.state import record
 from ui.workers import reading
 from ui.workers.asking import read
 
@@ -182,6 +183,7 @@ def _depart(plan: Plan) -> None:
     """Write the plan into the address."""
     become(state(SimulateState).ran(plan, is_refused=bool(state(VisitState).refused)))
     address.write(address.words_of(plan), plan)
+    record(plan)
 
 
 def _heading(plan: Plan, picture: Picture) -> None:

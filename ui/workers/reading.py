@@ -14,6 +14,8 @@ from ops.plan import training as training_plan
 from ops.plan.model import is_trace
 from ops.plan.plan_file import from_yaml, is_plan, place_in
 from ops.programs.result import ProgramResult, is_result, read_result
+from ops.whatif.file import is_sheet
+from ops.whatif.file import read as read_sheet
 from sim.base.formats import Formats
 from sim.errors import InputError
 from sim.formats import FORMATS
@@ -129,6 +131,7 @@ KINDS = {
     "talk": Kind(document.is_talk, document.from_text),
     "plan": Kind(is_plan, plan),
     "program": Kind(is_result, program),
+    "what_if": Kind(is_sheet, read_sheet),
     "training": Kind(training_plan.is_training, training_plan.from_yaml),
     "trace": Kind(is_trace, _later),
     "machine": Kind(_is_one(FORMATS), _later),

@@ -24,6 +24,9 @@ from ops.plan.training import WorkloadPlan
 from ops.report import report_of, with_hosts_and_nics
 from ops.run.part import shown
 from ops.training.step import TrainingStep
+from ops.whatif import Variant, VariantRow
+from ops.whatif.curve import Quantity, crossing_of, times_of
+from ops.whatif.table import baseline_row, variant_row
 from sim.errors import InputError, Message, StalledError
 from ui.drawing import thumbnail
 from ui.export.exports import Shot, played
@@ -227,3 +230,23 @@ def links_that_matter(plan: Plan) -> LinksThatMatter:
     plain, swings = links.sensitivity(prepared)
     _, losses = links.failures(prepared)
     return LinksThatMatter(plain.work.name, plain.time, plain.busbw, swings, losses)
+
+
+def what_if_row(baseline: Plan, variant: Variant | None) -> VariantRow:
+    """The row of a list of what-ifs: that of the baseline, or of a variant. Raises InputError."""
+    return variant_row(baseline, variant) if variant else baseline_row(baseline)
+
+
+def what_if_answer(baseline: Plan, variant: Variant) -> VariantRow:
+    """The row of a variant, and what would win a loss back. Raises InputError."""
+    return variant_row(baseline, variant, remedies=True)
+
+
+def what_if_times(plan: Plan, quantity: Quantity) -> tuple[float | None, ...]:
+    """Times of a plan at all values of a quantity. Raises InputError."""
+    return times_of(plan, quantity)
+
+
+def what_if_crossing(before: Plan, after: Plan, quantity: Quantity, low: float, high: float) -> float:
+    """From which value on one plan is faster than another."""
+    return crossing_of(before, after, quantity, low, high)

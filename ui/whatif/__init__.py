@@ -1,0 +1,1 @@
+"""The list of what-ifs of a visit: what was tried, and what one does with it."""

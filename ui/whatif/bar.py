@@ -1,0 +1,107 @@
+"""What one does with the whole list: undo, sort, another machine, a new list, files."""
+
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from ops.plan import Plan
+from ops.whatif import Sheet, VariantRow, to_csv
+from ops.whatif.file import write
+from ops.whatif.table import SORTS, order_of
+from sim.machines import MACHINES
+from ui.controls.parameter import fresh
+from ui.export import whatif_page
+from ui.plan.picture import file_name
+from ui.share import saving
+from ui.simulate.state import SimulateState
+from ui.state import callback, state, value
+from ui.text import spoken, tell, worded
+from ui.whatif.state import WhatIfState, show
+from ui.workers import tasks
+from ui.workers.asking import ask
+
+
+def draw(now: WhatIfState, rows: list[VariantRow]) -> None:
+    """Draw the bar above a table."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="whatif_bar"):
+        _undo(now)
+        _sort(rows)
+        _machine()
+        _new()
+        with st.popover(tell("whatif.save"), icon=":material/download:"):
+            name = f"{file_name(now.sheet.baseline)}-what-if"
+            saving.button("CSV", f"{name}.csv", "text/csv", partial(to_csv, rows, worded), key="whatif_csv")
+            saving.button("YAML", f"{name}.yaml", "text/yaml", partial(write, now.sheet), key="whatif_yaml")
+            pictures = partial(whatif_page.page, rows, _small_picture, spoken())
+            saving.button(tell("whatif.pictures"), f"{name}.html", "text/html", pictures, key="whatif_html")
+
+
+def _undo(now: WhatIfState) -> None:
+    @callback
+    def undone() -> None:
+        show(state(WhatIfState).undone())
+
+    @callback
+    def redone() -> None:
+        show(state(WhatIfState).redone())
+
+    for name, act, steps in (("undo", undone, now.history.past), ("redo", redone, now.history.future)):
+        icon = f":material/{name}:"
+        st.button(tell(f"page.{name}"), icon=icon, on_click=act, key=f"whatif_{name}", disabled=not steps)
+
+
+def _sort(rows: list[VariantRow]) -> None:
+    key = fresh("whatif_sort")
+
+    @callback
+    def ordered() -> None:
+        now, sort = state(WhatIfState), value(key)
+        if sort and rows:
+            show(now.did(now.sheet.ordered(order_of(rows, sort, worded)), -1))
+
+    st.selectbox(
+        tell("whatif.sort"),
+        SORTS,
+        index=None,
+        format_func=lambda name: tell(f"whatif.sort.{name}"),
+        placeholder=tell("whatif.sort"),
+        label_visibility="collapsed",
+        on_change=ordered,
+        key=key,
+        width=160,
+    )
+
+
+def _machine() -> None:
+    key = fresh("whatif_machine")
+
+    @callback
+    def moved() -> None:
+        now = state(WhatIfState)
+        if value(key):
+            show(now.did(now.sheet.on(Plan(machine=value(key))), now.row))
+
+    st.selectbox(
+        tell("whatif.machine"),
+        list(MACHINES),
+        index=None,
+        placeholder=tell("whatif.machine"),
+        label_visibility="collapsed",
+        accept_new_options=True,
+        on_change=moved,
+        key=key,
+        width=220,
+    )
+
+
+def _new() -> None:
+    @callback
+    def begun() -> None:
+        show(state(WhatIfState).began(Sheet(replace(state(SimulateState).plan, against=""))))
+
+    st.button(tell("whatif.new"), icon=":material/playlist_add:", on_click=begun, key="whatif_new")
+
+
+def _small_picture(plan: Plan) -> str:
+    return ask(tasks.small_picture, plan, "machine")
