@@ -45,9 +45,12 @@ class Sheet:
     variants: tuple[Variant, ...] = ()
 
     def added(self, changes: Changes, name: str = "") -> "Sheet":
-        """Add a variant at the end, unless there is one with these changes. Raises InputError for one too many."""
+        """Add a variant at the end, unless nothing changes or there is one with these changes.
+
+        Raises InputError for one too many.
+        """
         variant = Variant(tuple(changes.items()), name)
-        if any(dict(one.changes) == changes for one in self.variants):
+        if not changes or any(dict(one.changes) == changes for one in self.variants):
             return self
         if len(self.variants) >= MOST:
             raise InputError("whatif.most", most=MOST)

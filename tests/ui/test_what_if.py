@@ -120,6 +120,16 @@ def test_what_is_simulated_becomes_a_row():
     assert variant.changes == (("size", "2MiB"),)
 
 
+def test_what_cannot_be_is_said_in_one_sentence():
+    at = page(list=packed(write(Sheet(BASE)), {}))
+    by_hand(at, "ranks", "many")
+    assert "many" in at.error[0].value
+    for word, text in (("edits", "set_class:times=0"), ("edits", "x"), ("algorithm", "nccl.allreduce")):
+        by_hand(at, word, text)
+    assert len(state_of(at, WhatIfState).sheet.variants) == 3
+    assert not at.error
+
+
 def test_a_damaged_link_is_said_in_one_sentence():
     at = page(list="zzz")
     assert len(at.error) == 1

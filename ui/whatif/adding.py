@@ -10,6 +10,7 @@ from ops.libraries import LIBRARIES
 from ops.plan import Plan
 from ops.plan.library_choice import collective_of
 from ops.plan.notation import Changes, algorithm_spec
+from ops.plan.words import value_of, wrong
 from ops.whatif import changes_of
 from ops.whatif.curve import ALL, QUANTITIES, Curves, curves, quantity_of
 from sim.errors import InputError, StalledError
@@ -46,13 +47,13 @@ def form(baseline: Plan) -> None:
     def added() -> None:
         text = str(value(key) or "").strip()
         if text:
-            add(_changes(word, text))
+            add(lambda: _changes(word, text, baseline))
 
     st.button(tell("whatif.add"), icon=":material/add:", key="whatif_add", on_click=added, type="primary")
     text = str(value(key) or "").strip()
     if text:
         try:
-            ask(tasks.can_be_run, baseline.changed(_changes(word, text)))
+            ask(tasks.can_be_run, baseline.changed(_changes(word, text, baseline)))
         except (InputError, StalledError) as error:
             problem.error(prose(retold(error)), icon=":material/error:")
 
@@ -65,11 +66,17 @@ def _choices(word: str, baseline: Plan) -> list[str]:
     return {"machine": list(MACHINES), "network": list(NETWORKS)}.get(word, [])
 
 
-def _changes(word: str, text: str) -> Changes:
-    """Return the changes that a value of a word makes; an algorithm brings its parameters."""
+def _changes(word: str, text: str, baseline: Plan) -> Changes:
+    """Return the changes that a value of a word makes; an algorithm brings its parameters, and needs no collective.
+
+    Raises InputError for a text that is no value of the word.
+    """
     if word == "algorithm":
-        name, settings = algorithm_spec(text)
+        collective = "" if "." in text else f"{collective_of(baseline.algorithm)}."
+        name, settings = algorithm_spec(f"{collective}{text}")
         return {"algorithm": name} | ({"settings": written(settings)} if settings else {})
+    if value_of(word, text) is None:
+        raise InputError("at.correct", what=wrong(word, text[:20]))
     return {word: text}
 
 
@@ -119,9 +126,7 @@ def sliders(baseline: Plan, plans: Mapping[str, Plan]) -> None:
 
     @callback
     def added() -> None:
-        changes = changes_of(baseline, quantity.of(plan, at))
-        if changes:
-            add(changes)
+        add(lambda: changes_of(baseline, quantity.of(plan, at)))
 
     st.button(
         tell("whatif.add.value", value=quantity.text(at)), icon=":material/add:", key="whatif_add_at", on_click=added

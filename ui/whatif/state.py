@@ -1,5 +1,6 @@
 """The state of the list of what-ifs, and its transitions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ops.plan import Plan
@@ -39,7 +40,8 @@ class WhatIfState(PageState):
 
     def did(self, sheet: Sheet, row: int) -> "WhatIfState":
         """Show the list after an action, and choose a row of it."""
-        return replace(self, history=self.history.became(sheet), row=min(row, len(sheet.variants) - 1))
+        history = self.history.became(sheet)
+        return replace(self, history=history, row=min(row, len(sheet.variants) - 1), problem="")
 
     def undone(self) -> "WhatIfState":
         """Undo the last action."""
@@ -83,10 +85,10 @@ def show(after: WhatIfState) -> None:
     become(state(VisitState).renewed())
 
 
-def add(changes: Changes) -> None:
-    """Add a variant and choose it, or say why it cannot be added."""
+def add(changes: Callable[[], Changes | None]) -> None:
+    """Add a variant with some changes and choose it, or say why it cannot be added."""
     now = state(WhatIfState)
     try:
-        show(now.did(now.sheet.added(changes), MOST))
+        show(now.did(now.sheet.added(changes() or {}), MOST))
     except InputError as error:
         become(replace(now, problem=retold(error)))
