@@ -214,6 +214,15 @@ class Visit:
             "([player, t]) => Number(player.dataset.timeS) !== t", arg=[self.player.element_handle(), self.t]
         )
 
+    def has(self, **data):
+        """Wait until the player says so of itself."""
+        for name, value in data.items():
+            expect(self.player).to_have_attribute(f"data-{name}", value)
+
+    def words(self):
+        """What the page's address holds, as the page itself has it: what drives the browser hears of it later."""
+        return dict(parse_qsl(self.page.evaluate("location.search").removeprefix("?")))
+
     def ask(self, call):
         return self.player.evaluate(f"e => e.ringside.{call}")
 
@@ -314,8 +323,12 @@ class Visit:
 
     def explore(self, title):
         """Open an entry of Explore."""
-        self.page.get_by_role("button", name=self.told("page.explore"), exact=True).click()
-        self.page.get_by_role("button", name=title).click()
+
+        def act():
+            self.page.get_by_role("button", name=self.told("page.explore"), exact=True).click(timeout=HASTE)
+            self.page.get_by_role("button", name=title).click(timeout=HASTE)
+
+        self.again(act)
 
     def again(self, act):
         """Do something on a page that has settled, and again where it was drawn anew meanwhile."""
