@@ -21,6 +21,7 @@ import pytest
 from playwright.sync_api import TimeoutError, expect
 
 from ops.plan.link import from_link
+from sim.base.share import MOST_SECONDS
 from tests.browser.sites import write_site
 from ui.export.exports import Shot, render
 from ui.plan.picture import carried_out
@@ -31,7 +32,7 @@ from ui.workers.one import ALONE
 ROOT = Path(__file__).parents[2]
 PLAYER = '[data-ringside="player"][data-steps]'
 """What a page with a player shows when it is ready."""
-PATIENCE = 90_000
+PATIENCE = 180_000
 """Milliseconds that a page may take; others may have the processor, and a test that waits for nothing ends at last."""
 STILL = "document.querySelector('[data-testid=\"stApp\"][data-test-script-state=notRunning]') !== null"
 """What holds in a page that is not being drawn again, and not about to be."""
@@ -105,7 +106,7 @@ def serve(log=subprocess.DEVNULL, script="app.py", descriptors="", **settings):
     if descriptors:
         command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh", *command]
     own = {name: value for name, value in os.environ.items() if name != ALONE}  # as people have it: with workers
-    own |= {"PYTHONPATH": str(ROOT)} | settings
+    own |= {"PYTHONPATH": str(ROOT), MOST_SECONDS: str(PATIENCE / 1000)} | settings  # no run is stopped for being late
     server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=own)
     address = f"http://127.0.0.1:{port}"
     last = time.monotonic() + PATIENCE / 1000
