@@ -1,15 +1,21 @@
-// Saves the file that the page sends, once however often the page is drawn again, and tells the page.
+// Saves the files that the page sends, each once however often the page is drawn again, and tells the page.
 
 const STAYS = 60_000; // ms for which a browser may still read a file that it saves
 const saved = new Set();
 
-// The line of JSON about a file, and the file's bytes after it.
+// The line of JSON about all files, each with its bytes after it.
 function unpacked(data) {
-  const end = data.indexOf(10);
-  return { about: JSON.parse(new TextDecoder().decode(data.subarray(0, end))), bytes: data.subarray(end + 1) };
+  let from = data.indexOf(10) + 1;
+  return JSON.parse(new TextDecoder().decode(data.subarray(0, from))).map((file) => {
+    const bytes = data.subarray(from, from + file.size);
+    from += file.size;
+    return Object.assign(file, { bytes });
+  });
 }
 
-function save({ name, media }, bytes) {
+function save({ number, name, media, bytes }) {
+  if (saved.has(number)) return;
+  saved.add(number);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([bytes], { type: media }));
   link.download = name;
@@ -19,8 +25,10 @@ function save({ name, media }, bytes) {
 
 export default function mount({ data, setTriggerValue }) {
   if (!data?.length) return;
-  const { about, bytes } = unpacked(data);
-  if (!saved.has(about.number)) save(about, bytes);
-  saved.add(about.number);
-  setTriggerValue("saved", about.number);
+  const files = unpacked(data);
+  for (const file of files) save(file);
+  setTriggerValue(
+    "saved",
+    files.map(({ number }) => number),
+  );
 }

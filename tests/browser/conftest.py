@@ -21,6 +21,7 @@ import pytest
 from playwright.sync_api import TimeoutError, expect
 
 from ops.plan.link import from_link
+from sim.base.share import MOST_SECONDS
 from tests.browser.sites import write_site
 from ui.export.exports import Shot, render
 from ui.plan.picture import carried_out
@@ -31,7 +32,7 @@ from ui.workers.one import ALONE
 ROOT = Path(__file__).parents[2]
 PLAYER = '[data-ringside="player"][data-steps]'
 """What a page with a player shows when it is ready."""
-PATIENCE = 90_000
+PATIENCE = 180_000
 """Milliseconds that a page may take; others may have the processor, and a test that waits for nothing ends at last."""
 STILL = "document.querySelector('[data-testid=\"stApp\"][data-test-script-state=notRunning]') !== null"
 """What holds in a page that is not being drawn again, and not about to be."""
@@ -105,7 +106,7 @@ def serve(log=subprocess.DEVNULL, script="app.py", descriptors="", **settings):
     if descriptors:
         command = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh", *command]
     own = {name: value for name, value in os.environ.items() if name != ALONE}  # as people have it: with workers
-    own |= {"PYTHONPATH": str(ROOT)} | settings
+    own |= {"PYTHONPATH": str(ROOT), MOST_SECONDS: str(PATIENCE / 1000)} | settings  # no run is stopped for being late
     server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=own)
     address = f"http://127.0.0.1:{port}"
     last = time.monotonic() + PATIENCE / 1000
@@ -214,6 +215,15 @@ class Visit:
             "([player, t]) => Number(player.dataset.timeS) !== t", arg=[self.player.element_handle(), self.t]
         )
 
+    def has(self, **data):
+        """Wait until the player says so of itself."""
+        for name, value in data.items():
+            expect(self.player).to_have_attribute(f"data-{name}", value)
+
+    def words(self):
+        """What the page's address holds, as the page itself has it: what drives the browser hears of it later."""
+        return dict(parse_qsl(self.page.evaluate("location.search").removeprefix("?")))
+
     def ask(self, call):
         return self.player.evaluate(f"e => e.ringside.{call}")
 
@@ -314,8 +324,12 @@ class Visit:
 
     def explore(self, title):
         """Open an entry of Explore."""
-        self.page.get_by_role("button", name=self.told("page.explore"), exact=True).click()
-        self.page.get_by_role("button", name=title).click()
+
+        def act():
+            self.page.get_by_role("button", name=self.told("page.explore"), exact=True).click(timeout=HASTE)
+            self.page.get_by_role("button", name=title).click(timeout=HASTE)
+
+        self.again(act)
 
     def again(self, act):
         """Do something on a page that has settled, and again where it was drawn anew meanwhile."""

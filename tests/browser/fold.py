@@ -5,6 +5,7 @@ over the picture, whether the settings are open or closed.
 """
 
 import sys
+import time
 from collections.abc import Iterator
 
 from playwright.sync_api import Page
@@ -14,6 +15,8 @@ from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
 DESK = {"width": 1440, "height": 900}
 MOST, LEAST = 20, 11
 """Controls above the fold, and pixels of type."""
+REST = 5
+"""Seconds after which what is in the way stays there."""
 SEEN = """
 const all = (root) => [...root.querySelectorAll("*")].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
 const isSeen = (e) => {
@@ -70,14 +73,23 @@ def clipped_entries(visit: Visit) -> Iterator[str]:
     for k in range(words.count()):
         words.nth(k).click()
         visit.page.get_by_role("option").first.wait_for()
-        visit.painted()
-        yield from visit.page.evaluate(CLIPPED)
+        yield from at_rest(visit.page, CLIPPED)
         visit.page.keyboard.press("Escape")
 
 
 def over_the_picture(page: Page) -> list[str]:
     """What stands over the picture, of a raster of places on it."""
-    return page.evaluate(OVER)
+    return at_rest(page, OVER)
+
+
+def at_rest(page: Page, look: str) -> list[str]:
+    """What a look finds, once it finds nothing or what is there stays: a busy machine is late with menus."""
+    seen: list[str] = page.evaluate(look)
+    last = time.monotonic() + REST
+    while seen and time.monotonic() < last:
+        page.wait_for_timeout(100)
+        seen = page.evaluate(look)
+    return seen
 
 
 def faults(visit: Visit) -> Iterator[str]:

@@ -38,6 +38,7 @@ class Player:
         return self.page.locator(".rb-said").inner_text()
 
     def drag(self, cell, card):
+        self.one.settle()  # nothing moves below the pointer
         x, y = middle(cell)
         self.page.mouse.move(x, y)
         self.page.mouse.down()
@@ -57,6 +58,7 @@ class Player:
         self.one.again(act)
 
     def swipe(self, cell, card):
+        self.one.settle()
         session = self.page.context.new_cdp_session(self.page)
         (x, y), (to_x, to_y) = middle(cell), middle(card)
         for kind, a, b in (
@@ -72,6 +74,7 @@ class Player:
 def test_a_mouse_and_keys_alone_solve_a_task(visit):
     one = visit(LINE, BOARD, viewport={"width": 1440, "height": 900})
     me, page = Player(one), one.page
+    one.settle()
     assert page.locator(".rb-stage").bounding_box()["y"] < 500
     me.drag(me.cell(0), me.cell(1))
     me.judged("0>1:0", "wrong")
@@ -79,6 +82,7 @@ def test_a_mouse_and_keys_alone_solve_a_task(visit):
     assert one.told("build.fault.absent", rank=2, block="A") in page.locator(".rb-faults").inner_text()
     me.act("undo")
     me.judged("", "empty")
+    one.settle()
     page.mouse.move(*middle(me.cell(0)))
     page.mouse.down()
     page.keyboard.press("Escape")  # has the board drawn anew under the finger

@@ -20,7 +20,8 @@ from ui.text import catalogue
 from ui.workers import reading
 
 pytestmark = pytest.mark.browser
-PASTE = """text => {
+PASTE = """async text => {
+  while (!document.querySelector("[data-ringside=drop]")) await new Promise(requestAnimationFrame); // nobody listens
   const data = new DataTransfer();
   data.setData("text/plain", text);
   const place = document.querySelector("h1") ?? document.body;
@@ -57,7 +58,7 @@ def stands(visit, count, language="en"):
     visit.page.get_by_text(catalogue(language)["diagnosis.slow"]).first.wait_for()
     visit.page.get_by_role("radio", name=f"GPU{count - 1}", exact=True).wait_for()
     visit.settle()
-    assert visit.data("view") == "machine"
+    visit.has(view="machine")
 
 
 def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused(visit):
@@ -71,7 +72,7 @@ def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused
     page.get_by_text("In a ring it sends to GPU4 over CPU0 → CPU1, at 16 GB/s: the slowest hop").wait_for()
     page.evaluate(DROP, [["notes.txt", "hello"]])
     page.get_by_text("notes.txt is no topology known here").wait_for()
-    assert one.data("steps") == "14"
+    one.has(steps="14")
     one.choose("Language", "中文")
     page.get_by_text("学习", exact=True).wait_for()
     one.settle()

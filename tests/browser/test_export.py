@@ -85,6 +85,8 @@ def test_a_marked_stretch_of_time_becomes_a_film_that_is_saved(share, tmp_path):
     for name, share_of in (("From, %", 1e-5 / length), ("To, %", 2e-5 / length)):
         assert float(page.get_by_label(name).input_value()) == pytest.approx(100 * share_of, abs=0.06)
     page.get_by_label("Seconds").fill("1")
+    page.get_by_label("Seconds").press("Enter")
+    one.settle()
     film = tmp_path / "film.svg"
     coming = saved("Create film")
     assert coming.suggested_filename == "allreduce-ring-switch-ranks-2.film.svg"
@@ -99,6 +101,14 @@ def test_a_marked_stretch_of_time_becomes_a_film_that_is_saved(share, tmp_path):
     alone.close()
 
 
+def is_copied(page, text):
+    assert text in page.evaluate("navigator.clipboard.readText()")
+
+
+def covers(screen, size):
+    assert screen.bounding_box() == {"x": 0, "y": 0} | size
+
+
 def test_a_run_is_shared_as_link_code_page_plan_and_qr_code(share, enter, tmp_path):
     one, saved = share("?machine=switch:ranks=4&size=1MiB&t=0.00003&view=machine")
     page = one.page
@@ -107,14 +117,14 @@ def test_a_run_is_shared_as_link_code_page_plan_and_qr_code(share, enter, tmp_pa
     for name, text in [("Copy link", page.url), ("Notebook cell", cell)]:
         page.get_by_role("button", name=name).click()
         page.get_by_text("Copied.").wait_for()
-        assert text in page.evaluate("navigator.clipboard.readText()")
+        one.soon(is_copied, page, text)
     plan = Path(saved("plan as YAML").path()).read_text()
     assert from_yaml(plan, "it") == Plan(machine="switch:ranks=4", size="1MiB")
     assert place_in(plan, "it")["t"] == "0.00003"
     assert Path(saved("Page").path()).read_bytes().startswith(b"<!doctype html>")
     page.get_by_role("button", name="QR code").click()
     screen = page.get_by_role("dialog", name="QR code")
-    assert screen.bounding_box() == {"x": 0, "y": 0} | page.viewport_size
+    one.soon(covers, screen, page.viewport_size)
     assert screen.locator("img").evaluate("async (e) => (await e.decode(), e.naturalWidth)") > 0
     screen.click()
     screen.wait_for(state="hidden")

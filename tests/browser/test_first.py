@@ -78,8 +78,9 @@ def test_it_stands_where_the_page_has_it_and_shows_the_same(early, language, wid
         assert before[::2] == pytest.approx(then[::2], abs=1)
         assert before[1] == pytest.approx(then[1], abs=50 if width == 1000 else 1)  # there a title takes a line or two
 
+        assert told(visit) == words
+
     visit.soon(stands)  # while a page is drawn again, what it has not drawn yet keeps its place
-    assert told(visit) == words
 
 
 def test_it_has_keys_of_its_own_and_the_page_takes_it_over_where_it_stands(enter, address):
@@ -128,4 +129,4 @@ def test_nothing_stands_before_a_page_that_has_something_else_to_say(enter, addr
     visit.page.goto(f"{address}/{query}")
     visit.page.wait_for_function(OVER)
     visit.page.get_by_test_id("stMain").locator("h1").first.wait_for()
-    assert visit.page.locator(SHELL).count() == 0
+    expect(visit.page.locator(SHELL)).to_have_count(0)

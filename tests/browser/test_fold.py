@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.fold import DESK, faults, over_the_picture
+from tests.browser.fold import DESK, OVER, faults, over_the_picture
 from ui.text import say
 
 pytestmark = pytest.mark.browser
@@ -24,12 +24,15 @@ def test_the_first_screen_plays_with_few_controls_two_doors_and_nothing_over_the
 def test_a_link_shows_its_plan_alone_and_settings_make_room_for_it(visit):
     one = visit("?machine=dual_socket_pcie&view=machine&lang=zh", viewport=DESK, color_scheme="dark")
     one.settle()
-    assert one.data("playing") == "false"
+    one.has(playing="false")
     assert one.page.locator(".st-key-doors").count() == 0
     assert over_the_picture(one.page) == []
     panel = one.open_settings()
-    one.painted()
-    assert panel.bounding_box()["x"] + panel.bounding_box()["width"] <= one.player.bounding_box()["x"]
+
+    def beside():
+        assert panel.bounding_box()["x"] + panel.bounding_box()["width"] <= one.player.bounding_box()["x"]
+
+    one.soon(beside)
     assert over_the_picture(one.page) == []
     one.language = "zh"
     one.press("Play")  # which can be reached
@@ -39,7 +42,7 @@ def test_a_link_shows_its_plan_alone_and_settings_make_room_for_it(visit):
 def test_what_covers_the_picture_is_found(visit):
     one = visit("?machine=switch:ranks=4", viewport=DESK)
     one.page.locator(".st-key-over").evaluate("e => { e.style.cssText = 'position: fixed; inset: 0; z-index: 9' }")
-    assert over_the_picture(one.page)
+    assert one.page.evaluate(OVER)
 
 
 def test_what_has_no_room_beside_the_picture_is_scrolled_to(visit):
@@ -51,7 +54,10 @@ def test_what_has_no_room_beside_the_picture_is_scrolled_to(visit):
         whole, seen = sent.bounding_box(), column.bounding_box()
         return whole["y"] + whole["height"] - seen["y"] - seen["height"]
 
-    assert cut() > 20
+    def is_cut():
+        assert cut() > 20
+
+    one.soon(is_cut)
     assert "local" in column.evaluate("e => getComputedStyle(e).backgroundAttachment")  # it shows that there is more
     column.hover()
     one.page.mouse.wheel(0, 2000)

@@ -1,6 +1,6 @@
 """What a hand asks on the stage, from the moment it is asked until the page has followed, or has refused it."""
 
-from urllib.parse import parse_qs, urlsplit
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -15,6 +15,10 @@ HALVED = "edits=set_link%3Asrc%3DSW%2Cdst%3DGPU3%2Cbandwidth%3D12.5GBps"
 
 def top(page):
     return page.player.first.bounding_box()["y"]
+
+
+def is_at(page, place):
+    assert top(page) == place
 
 
 def halve(page):
@@ -33,10 +37,10 @@ def test_the_page_that_follows_what_if_moves_no_picture(visit):
     page.where(HALVED)
     page.page.locator(".rs-said-headline").wait_for()
     page.settle()
-    assert page.page.locator(".st-key-title input").nth(2).input_value().endswith(EDITED)
-    assert top(page) == ahead
+    expect(page.page.locator(".st-key-title input").nth(2)).to_have_value(re.compile(f"{re.escape(EDITED)}$"))
+    page.soon(is_at, page, ahead)
     assert first.evaluate("e => e.isConnected")
-    assert page.player.count() == 1
+    expect(page.player).to_have_count(1)
     page.where("t=0.001")
     page.page.go_back()
     page.where("!edits=")
@@ -58,7 +62,7 @@ def test_what_a_hand_has_touched_stays_at_hand_and_one_hand_may_follow_another_a
     page.player.locator("[data-drag=bandwidth]").fill("-20")
     page.where("bandwidth%3D6.25GBps")
     page.settle()
-    assert parse_qs(urlsplit(page.page.url).query)["edits"] == ["set_link:src=SW,dst=GPU3,bandwidth=6.25GBps"]
+    assert page.words()["edits"] == "set_link:src=SW,dst=GPU3,bandwidth=6.25GBps"
     expect(card).to_contain_text("SW → GPU3")
     card.get_by_role("button", name="Undo").click()
     page.where("!bandwidth%3D6.25GBps")
@@ -68,7 +72,7 @@ def test_what_cannot_be_done_is_refused_above_the_very_same_picture_and_undone_a
     slow = "fault=slow_link:src=PCI0,dst=GPU1,share=0.5"
     page = visit(f"?machine=dual_socket_pcie&view=machine&t=0.001&{slow}")
     page.settle()
-    before, places = page.player.element_handle(), spots(page)
+    places, before = spots(page), page.player.element_handle()
     drag(page, places["GPU1"], places["PCI1"])
     refused = page.page.get_by_text("edited has no link PCI0 → GPU1")  # the one that is slow; in the drawer, too
     refused.filter(visible=True).wait_for()
@@ -108,17 +112,18 @@ def test_half_a_link_is_two_choices_away_and_the_old_run_stays_in_the_picture(vi
 
 def test_a_pinned_run_is_the_ghost_of_the_next_one_on_its_machine_and_has_a_pane_beside_another(visit):
     page = visit(f"{RING}&t=0.002")
+    page.settle()
     page.page.locator(".st-key-keep_beside button").first.click()
     page.where("against=")
     page.settle()
     expect(page.page.locator(".rs-said-headline")).to_have_text(page.told("page.compare.pinned"))
     expect(page.player.locator(".rs-old")).to_be_hidden()
-    assert page.player.count() == 1
+    expect(page.player).to_have_count(1)
     page.nudge()
     page.where("size=32MiB")
     page.settle()
     expect(page.player.locator(".rs-old")).to_contain_text("64 MiB")
-    assert page.player.count() == 1
+    expect(page.player).to_have_count(1)
     page.player.get_by_role("button", name=page.told("player.apart")).click()
     expect(page.player).to_have_count(2)
     page.page.locator(".st-key-end_comparison button").first.click()
@@ -133,9 +138,13 @@ def test_panes_of_several_runs_stand_at_one_height_however_long_their_names_are(
     page.page.wait_for_function("a => a.every(e => e.dataset.steps)", arg=page.player.element_handles())
     names = page.player.locator(".rs-title").evaluate_all("a => a.map((e) => Math.round(e.firstChild.length / 10))")
     page.settle()
-    tops = page.player.evaluate_all(WHERE_PICTURES_STAND)
     assert len({*names}) > 1, "names are as long as each other: nothing is tried"
-    assert {top for pictures in tops for top in pictures} == {tops[0][0]}
+
+    def at_one_height():
+        tops = page.player.evaluate_all(WHERE_PICTURES_STAND)
+        assert {top for pictures in tops for top in pictures} == {tops[0][0]}
+
+    page.soon(at_one_height)
 
 
 FOUND = """(canvas) => {
@@ -155,7 +164,8 @@ FOUND = """(canvas) => {
 
 
 def spots(page):
-    """Where on the stage a device is, by its name, found with a pointer."""
+    """Where on the stage a device is, by its name, found with a pointer once the picture has its place."""
+    page.settle()
     page.player.first.evaluate("e => e.scrollIntoView({ block: 'start' })")
     found = page.player.locator(".rs-stage").first.evaluate(FOUND)
     return {name: places[len(places) // 2] for name, places in found.items()}

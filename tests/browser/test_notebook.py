@@ -74,9 +74,9 @@ def test_the_player_and_python_move_each_other(cell):
     player.focus()
     page.keyboard.press("End")
     page.wait_for_function("told.length > 0")
+    page.wait_for_function("told.some(([name]) => name === 'saved')")
     (name, value), *_ = page.evaluate("told")
     assert (name, value) == ("time", pytest.approx(widget.end, rel=1e-6))
-    assert ["saved"] in page.evaluate("told")
     page.evaluate("close_it()")
     python_sets(page, "time", 0)
     assert float(player.get_attribute("data-time-s")) == pytest.approx(widget.end, rel=1e-6)
@@ -108,19 +108,19 @@ def test_a_cell_of_a_map_is_chosen_from_both_sides(cell):
     page = cell(show(rows(cells, budget=60.0)), '[data-ringside="map"]')
     page.get_by_role("button").first.click()
     assert page.evaluate("told") == [["cell", {"ranks": 4, "bytes": 1024}], ["saved"]]
-    assert page.get_by_role("button").first.get_attribute("aria-pressed") == "true"
+    expect(page.get_by_role("button").first).to_have_attribute("aria-pressed", "true")
     python_sets(page, "cell", None)
-    assert page.get_by_role("button").first.get_attribute("aria-pressed") == "false"
+    expect(page.get_by_role("button").first).to_have_attribute("aria-pressed", "false")
 
 
 def test_an_instant_of_a_training_step_is_chosen_from_both_sides(cell):
     widget = show(WorkloadPlan(machine=Plan(machine="switch:ranks=2,bandwidth=3GBps")))
     page = cell(widget, '[data-ringside="training"]')
     python_sets(page, "time", widget.data["end"] / 2)
-    assert page.locator(".rs-now").first.evaluate("e => e.style.left") == "50%"
-    assert page.locator(".rs-doing li").count() == 2
+    page.wait_for_function("document.querySelector('.rs-now')?.style.left === '50%'")
+    expect(page.locator(".rs-doing li")).to_have_count(2)
     slider = page.get_by_role("slider")
     slider.focus()
     page.keyboard.press("End")
     assert page.evaluate("told") == [["time", pytest.approx(widget.data["end"])], ["saved"]]
-    assert "nothing" in page.locator(".rs-doing li").first.inner_text()
+    expect(page.locator(".rs-doing li").first).to_contain_text("nothing")

@@ -1,8 +1,9 @@
 """Every page on a telephone: its heading, the way to the others, and nothing beyond the edge."""
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.axe import broken
+from tests.browser.axe import STYLED, broken
 from tests.browser.test_lab import ASKED, CELLS
 from tests.browser.test_train import DDP, TIMELINE
 from ui.pages import PAGES
@@ -21,6 +22,14 @@ PARTS = {
 SPOKEN = {("train", "zh"): "单步时间", ("lab", "zh"): "一千个"}
 
 
+def fits(page, parts):
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    for part in parts:
+        boxes = [element.bounding_box() for element in page.locator(part).all()]
+        assert boxes, part
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] + 1 for box in boxes), part
+
+
 @pytest.mark.turns("language")
 @pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize("name", [name for name in PAGES if PAGES[name].listed])
@@ -29,13 +38,10 @@ def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(vis
     scheme = {"color_scheme": "dark"} if language == "zh" else {}
     entered = visit(query, AWAITED.get(name, "h1"), viewport=PHONE, **scheme)
     page = entered.page
-    first = page.locator("h1, h2, h3, h4").first
-    assert first.evaluate("e => e.tagName") == "H1"
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    for part in PARTS.get(name, ()):
-        boxes = [element.bounding_box() for element in page.locator(part).all()]
-        assert boxes, part
-        assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] + 1 for box in boxes), part
+    entered.settle()  # what is on its way to be drawn again is faint
+    page.wait_for_function(STYLED)
+    expect(page.locator("h1, h2, h3, h4").first).to_have_js_property("tagName", "H1")
+    entered.soon(fits, page, PARTS.get(name, ()))
     assert broken(page) == []
     if (name, language) in SPOKEN:
         page.get_by_text(SPOKEN[name, language]).first.wait_for()

@@ -1,5 +1,7 @@
 """The picture is the page: above the fold at every size, with a title to choose in and a camera to come nearer with."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -9,6 +11,8 @@ from ui.text import say
 pytestmark = pytest.mark.browser
 SIZES = ((1440, 900), (1280, 720), (390, 844))
 DESK = {"width": 1440, "height": 900}
+OTHER, SAME = ("([canvas, old]) => canvas.toDataURL() !== old", "([canvas, old]) => canvas.toDataURL() === old")
+"""Whether a picture has been painted anew, or is again what it was: what is asked for is painted a frame later."""
 PARTS = (".rs-caption", ".rs-stage", ".rs-play", ".rs-scrub", ".rs-view")
 
 
@@ -24,14 +28,15 @@ def above_the_fold(page, width, height):
 
 def test_picture_transport_and_sentence_are_above_the_fold_and_the_title_chooses(visit):
     page = visit("?machine=dgx_a100", viewport={"width": SIZES[0][0], "height": SIZES[0][1]})
-    assert page.data("view") == "shape"  # what explains a small group
-    assert page.player.locator(".rs-field").inner_text() == "Goal: every rank holds the sum of all 8 buffers"
+    page.has(view="shape")  # what explains a small group
+    expect(page.player.locator(".rs-field")).to_have_text("Goal: every rank holds the sum of all 8 buffers")
     for width, height in SIZES:
         page.page.set_viewport_size({"width": width, "height": height})
         page.painted()
         page.soon(above_the_fold, page, width, height)
     page.page.set_viewport_size({"width": 1440, "height": 900})
-    assert page.page.locator(".st-key-title input").nth(2).input_value() == "DGX A100"
+    expect(page.page.locator(".st-key-title input").nth(2)).to_have_value("DGX A100")
+    page.settle()
     page.player.focus()
     assert page.page.evaluate("document.querySelector('.stMain').scrollTop") == 0  # menus above stay where they are
     page.page.evaluate("document.querySelector('.stMain').scrollTop = 300")
@@ -88,8 +93,13 @@ def test_one_comes_nearer_with_the_wheel_and_blocks_travel_from_view_to_view(pla
 
 def test_what_stands_beside_a_flat_picture_leaves_no_gap_below_it_and_blocks_leave_names_of_groups_alone(play):
     page = play("?machine=dgx_h100:hosts=4&view=machine&size=1MiB", viewport={"width": 1440, "height": 900})
-    legend, bar = (page.player.locator(part).bounding_box() for part in (".rs-legend", ".rs-transport"))
-    assert 0 <= bar["y"] - legend["y"] - legend["height"] < 16
+    legend, bar = (page.player.locator(part) for part in (".rs-legend", ".rs-transport"))
+
+    def is_right_below():
+        above, below = legend.bounding_box(), bar.bounding_box()
+        assert 0 <= below["y"] - above["y"] - above["height"] < 16
+
+    page.soon(is_right_below)
     many = play("?machine=dgx_h100:hosts=32&view=machine&algorithm=allreduce.hierarchical_2d&size=1MiB")
     blocks = many.ask("blocks()")
     stage = many.player.locator(".rs-stage").bounding_box()
@@ -112,23 +122,26 @@ def test_a_thousand_ranks_are_drawn_as_groups_that_open(play):
 def test_the_parts_of_a_time_light_their_messages(play):
     page = play("?machine=dual_socket_pcie&algorithm=allreduce.rabenseifner&t=0.004")
     summary = page.player.locator(".rs-why > summary")
-    assert summary.inner_text() == page.told("player.why", time="8.392 ms")
+    expect(summary).to_have_text(page.told("player.why", time="8.392 ms"))
     rows = page.player.locator("button.rs-part")
-    assert [row.split("\n")[0] for row in rows.all_inner_texts()] == ["latency", "transfer", "sharing"]
+    expect(rows).to_have_text([re.compile(f"^{name}") for name in ("latency", "transfer", "sharing")])
     figures = [float(row.split()[-2]) for row in page.player.locator(".rs-part").all_inner_texts()]
     assert round(sum(figures[:-1]), 3) == figures[-1] == 8.392
     look = "c => c.toDataURL()"
     canvases = [page.player.locator(name) for name in (".rs-stage", ".rs-chart")]
     for _ in range(2):  # on and off: all but a picture's first painting go onto sheets, which round otherwise
         rows.nth(2).click()
+        page.painted()
     before = [canvas.evaluate(look) for canvas in canvases]
     rows.nth(2).click()
-    assert rows.nth(2).get_attribute("aria-pressed") == "true"
-    assert "shared links" in page.player.locator(".rs-part-note[aria-live]").inner_text()
-    assert all(canvas.evaluate(look) != old for canvas, old in zip(canvases, before, strict=True))
+    expect(rows.nth(2)).to_have_attribute("aria-pressed", "true")
+    expect(page.player.locator(".rs-part-note[aria-live]")).to_contain_text("shared links")
+    for canvas, old in zip(canvases, before, strict=True):
+        page.page.wait_for_function(OTHER, arg=[canvas.element_handle(), old])
     page.player.focus()
     page.page.keyboard.press("Escape")
-    assert [canvas.evaluate(look) for canvas in canvases] == before
+    for canvas, old in zip(canvases, before, strict=True):
+        page.page.wait_for_function(SAME, arg=[canvas.element_handle(), old])
 
 
 def test_the_chart_is_painted_once_it_comes_into_sight(play):
@@ -187,24 +200,27 @@ def test_time_comes_nearer_and_rows_stay_on_top(play):
     chart.click(position=beside)
     whole = page.t
     chart.hover(position=at)
+    look = "c => c.toDataURL()"
+    page.painted()
+    far = chart.evaluate(look)
     page.page.keyboard.down("Control")
     page.page.mouse.wheel(0, -600)
+    page.page.wait_for_function(OTHER, arg=[chart.element_handle(), far])
     page.page.keyboard.up("Control")
     chart.click(position=at)
     middle = page.t
     chart.click(position=beside)
     assert 0 < page.t - middle < 0.5 * (whole - middle)
     page.player.locator(".rs-chart-head select").select_option("busy")
-    look = "c => c.toDataURL()"
+    page.painted()
     before = chart.evaluate(look)
     chart.click(position={"x": 40, "y": 100})
-    drawn = "([c, old]) => (c.toDataURL() !== old)"  # once the next frame is there
-    page.page.wait_for_function(drawn, arg=[chart.element_handle(), before])
+    page.page.wait_for_function(OTHER, arg=[chart.element_handle(), before])
     assert page.t - middle < 0.5 * (whole - middle)  # a name is no instant
     chart.click(position={"x": 40, "y": 40})
-    page.page.wait_for_function(drawn.replace("!==", "==="), arg=[chart.element_handle(), before])
+    page.page.wait_for_function(SAME, arg=[chart.element_handle(), before])
     chart.hover(position={"x": at["x"], "y": 100})
-    assert "GB/s" in page.player.locator(".rs-tip").inner_text()
+    expect(page.player.locator(".rs-tip")).to_contain_text("GB/s")
 
 
 def test_a_player_that_has_no_room_yet_draws_when_it_has(enter, tmp_path):
@@ -217,8 +233,7 @@ def test_a_player_that_has_no_room_yet_draws_when_it_has(enter, tmp_path):
     one.painted()
     assert one.page.locator(PLAYER).count() == 0
     one.page.evaluate(f"{hidden} = ''")
-    one.page.locator(PLAYER).wait_for()
-    assert one.data("steps") == "6"
+    one.has(steps="6")
 
 
 def test_a_tile_opens_beside_all_of_them_and_on_a_phone_below(visit):
@@ -228,13 +243,20 @@ def test_a_tile_opens_beside_all_of_them_and_on_a_phone_below(visit):
     whole = stage.bounding_box()
     page.page.mouse.click(whole["x"] + 0.3 * whole["width"], whole["y"] + 0.4 * whole["height"])
     expect(opened).to_be_visible()
-    tiles, near = stage.bounding_box(), opened.bounding_box()
-    assert tiles["width"] < 0.7 * whole["width"]
-    assert near["x"] >= tiles["x"] + tiles["width"]
-    assert opened.locator("strong").inner_text().startswith("Host ")
+
+    def is_beside():
+        tiles, near = stage.bounding_box(), opened.bounding_box()
+        assert tiles["width"] < 0.7 * whole["width"]
+        assert near["x"] >= tiles["x"] + tiles["width"]
+
+    def is_alone():
+        assert stage.bounding_box()["width"] == whole["width"]
+
+    page.soon(is_beside)
+    expect(opened.locator("strong")).to_have_text(re.compile("^Host "))
     opened.get_by_role("button", name=page.told("player.opened.close"), exact=True).click()
     expect(opened).to_be_hidden()
-    assert stage.bounding_box()["width"] == whole["width"]
+    page.soon(is_alone)
     page.player.locator(".rs-pick").first.select_option(label="rank 200 · H25.GPU0")  # without a pointer
     expect(opened.locator("strong")).to_have_text("Host 25")
     page.page.set_viewport_size({"width": 390, "height": 844})

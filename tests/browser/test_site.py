@@ -54,20 +54,20 @@ def test_a_lesson_and_the_story_play(enter, plain_server, site, tmp_path, width,
     assert {name: size for name, size in written.items() if size + more >= 300_000} == {}  # kept as this one is
     page.get_by_role("button", name=say("page.learn.next", language), exact=True).click()
     filled = page.locator(".rs-lessons .rs-talk-next")
-    assert filled.all_inner_texts() == [say("page.learn.check", language)]  # to answer comes before to go on
+    expect(filled).to_have_text([say("page.learn.check", language)])  # to answer comes before to go on
     page.locator(".rs-lesson-form").get_by_role("radio").first.check()
     page.get_by_role("button", name=say("page.learn.check", language)).click()
-    assert page.locator('[data-ringside="lessons"]').get_attribute("data-answered") == "wrong"
+    expect(page.locator('[data-ringside="lessons"]')).to_have_attribute("data-answered", "wrong")
     page.get_by_role("button", name=say("page.learn.tell", language)).click()
-    assert filled.all_inner_texts() == [say("page.learn.next", language)]
-    assert page.locator(".rs-lesson-said strong, .rs-lesson-said").first.text_content()
+    expect(filled).to_have_text([say("page.learn.next", language)])
+    expect(page.locator(".rs-lesson-said strong, .rs-lesson-said").first).not_to_be_empty()
     page.get_by_role("link", name=say("examples.all", language)).click()
     page.get_by_role("link", name=say("story.title", language)).click()
     page.locator('[data-ringside="story"]').wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.keyboard.press("Escape")
     page.locator(PLAYER).first.wait_for()
-    assert page.locator('[data-ringside="story"]').count() == 0
+    expect(page.locator('[data-ringside="story"]')).to_have_count(0)
     alone = enter(FILES, offline=True)
     alone.page.goto(file.as_uri())
     alone.page.locator(PLAYER).first.wait_for()

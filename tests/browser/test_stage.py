@@ -27,11 +27,11 @@ def ask_what_if(page, thing, question, word):
     """Ask it of what is looked at in the first picture, until the address has what comes of it."""
 
     def act():
-        if word not in page.page.url:
+        if word not in page.page.evaluate("location.search"):
             player = page.player.first
             player.get_by_label(page.told("player.look")).select_option(label=thing, timeout=HASTE)
             player.locator(".rs-card").get_by_role("button", name=question, exact=True).click(timeout=HASTE)
-            page.page.wait_for_url(lambda url: word in url, timeout=HASTE)
+            page.page.wait_for_function("word => location.search.includes(word)", arg=word, timeout=HASTE)
 
     page.again(act)
 
@@ -116,16 +116,19 @@ def test_runs_side_by_side_share_a_clock_and_are_one_under_the_other_on_a_phone(
     say = words(language)
     page = visit(f"{RING}&lang={language}&against=algorithm=allreduce.recursive_doubling|machine=dgx_a100")
     expect(page.player).to_have_count(3)
+    page.settle()
     bar = page.page.locator(".rs-controls")
     bar.get_by_role("button", name=say("player.forward"), exact=True).click()
-    times = [page.player.nth(k).get_attribute("data-time-s") for k in range(3)]
-    assert len(set(times)) == 1
-    assert [each.is_visible() for each in page.page.locator(".rs-sent").all()] == [True] * 3
-    assert not any(each.is_visible() for each in page.page.locator(".rs-slots").all())
+
+    def in_step():
+        assert len({page.player.nth(k).get_attribute("data-time-s") for k in range(3)}) == 1
+        assert [each.is_visible() for each in page.page.locator(".rs-sent").all()] == [True] * 3
+        assert not any(each.is_visible() for each in page.page.locator(".rs-slots").all())
+
+    page.soon(in_step)
     page.player.first.press("End")
-    stands = page.page.locator(".rs-stands").inner_text()
-    assert re.match("1\\. (Ring|环) · DGX A100: 499\\.1 µs", stands)
-    assert "×" in stands
+    stands = page.page.locator(".rs-stands")
+    expect(stands).to_have_text(re.compile("^1\\. (Ring|环) · DGX A100: 499\\.1 µs.*×"))
     expect(page.page.get_by_text("DGX A100", exact=False)).not_to_have_count(0)
     page.page.set_viewport_size({"width": 390, "height": 844})
 
@@ -135,15 +138,19 @@ def test_runs_side_by_side_share_a_clock_and_are_one_under_the_other_on_a_phone(
         assert len({box["x"] for box in boxes}) == 1
         assert all(lower["y"] > upper["y"] + upper["height"] - 1 for upper, lower in pairwise(boxes))
 
+    def stay():
+        tops = page.player.evaluate_all(WHERE_PICTURES_STAND)
+        assert {*map(tuple, tops)} == {tuple(tops[0])}  # however long a sentence is, no picture moves
+
     page.soon(stacked)
-    tops = page.player.evaluate_all(WHERE_PICTURES_STAND)
-    assert {*map(tuple, tops)} == {tuple(tops[0])}  # however long a sentence is, no picture moves
+    page.soon(stay)
 
 
 def test_a_slide_shows_the_stage_alone(visit):
     page = visit(f"{RING}&embed=true&view=shape&t=0.001")
+    page.settle()
+    page.has(view="shape")
     assert page.page.get_by_test_id("stSidebar").count() == 0
-    assert page.data("view") == "shape"
     assert page.page.get_by_text("Bus bandwidth").count() == 0
 
 
@@ -180,7 +187,12 @@ def test_after_a_plan_anything_may_be_done(visit, acts):
         expect(main.locator("h1"), name).to_have_count(1)
         expect(main, name).to_have_text(re.compile(".{100}", re.DOTALL), use_inner_text=True)
         expect(page.page.locator(BROKEN), name).to_have_count(0)
-    assert ("page=train" in page.page.url) == (name == "a page")
+    page.where("page=train" if name == "a page" else "!page=train")
+
+
+def in_view(what, top):
+    place = what.bounding_box()
+    assert top <= place["y"] <= 900 - place["height"], what
 
 
 TABLE = "\tGPU0\tGPU1\nGPU0\tX\tNV12\nGPU1\tNV1"
@@ -202,15 +214,16 @@ def test_a_bad_capture_is_refused_beside_it_in_view_and_the_stage_stays(visit, l
         side.get_by_test_id("stAlert").wait_for()
         main.get_by_test_id("stAlert").first.wait_for()
         page.settle()
-        for box in (side.get_by_test_id("stAlert").bounding_box(), main.get_by_test_id("stAlert").first.bounding_box()):
-            assert 0 <= box["y"] <= 900 - box["height"], name
+        for alert in (side.get_by_test_id("stAlert"), main.get_by_test_id("stAlert").first):
+            page.soon(in_view, alert, 0)
         expect(page.page.locator("h1"), name).to_have_text(title)
-        assert page.data("steps") == "14", name
+        page.has(steps="14")
 
 
 @BOTH
 def test_what_a_click_on_a_link_opens_is_in_view(visit, language):
     page = visit(f"{RING}&lang={language}&t=0.002&view=machine", viewport={"width": 1440, "height": 900})
+    page.settle()
     stage = page.player.locator(".rs-stage")
     stage.evaluate("e => e.scrollIntoView({ block: 'start' })")
     page.page.get_by_test_id("stMain").evaluate("e => { e.scrollTop = 0; }")
@@ -226,8 +239,7 @@ def test_what_a_click_on_a_link_opens_is_in_view(visit, language):
         if card.is_visible() and card.get_by_role("button", name=CUT[language], exact=True).count():
             break
         page.page.get_by_test_id("stMain").evaluate("e => { e.scrollTop = 0; }")
-    place = card.get_by_role("button", name=CUT[language], exact=True).bounding_box()
-    assert 60 <= place["y"] <= 900 - place["height"]
+    page.soon(in_view, card.get_by_role("button", name=CUT[language], exact=True), 60)
 
 
 @BOTH
@@ -239,18 +251,18 @@ def test_a_link_whose_loss_stalls_the_run_is_shown_as_the_stall_it_is(visit, lan
     expect(page.player.locator(".rs-old")).to_be_visible()
     page.settle()
     assert page.page.locator(BROKEN).count() == 0
-    said = page.page.locator(".rs-said").inner_text()
-    assert "CPU0 → CPU1" in said
-    assert "0 → 7 → 6 → 5 → 4 → … → 0" in said  # at once, not only at its end
-    assert say("page.proved", collective="allreduce") not in said
+    said = page.page.locator(".rs-said")
+    expect(said).to_contain_text("CPU0 → CPU1")
+    expect(said).to_contain_text("0 → 7 → 6 → 5 → 4 → … → 0")  # at once, not only at its end
+    expect(said).not_to_contain_text(say("page.proved", collective="allreduce"))
     stalled = page.player
     stalled.focus()
     page.page.keyboard.press("End")
-    assert "0 → 7 → 6" in stalled.get_attribute("data-caption")
+    page.has(caption=re.compile("0 → 7 → 6"))
     standing = stalled.evaluate("e => e.ringside.blocks()")
     assert {(block["src"], block["dst"]) for block in standing} == {(3, 4), (7, 0)}
     expect(page.page.locator(".rs-end-old")).to_contain_text("7.341 ms")
-    assert say("page.compare.faultless") in stalled.locator(".rs-old").inner_text()
+    expect(stalled.locator(".rs-old")).to_contain_text(say("page.compare.faultless"))
 
 
 def test_what_was_chosen_can_be_undone(visit):
@@ -262,7 +274,7 @@ def test_what_was_chosen_can_be_undone(visit):
     page.settle()
     undo.click()
     page.where("!size=")
-    assert page.data("steps") == "14"
+    page.has(steps="14")
 
 
 def test_the_language_is_a_click_away_and_stays_on_the_next_page(visit):
@@ -280,13 +292,15 @@ def test_the_language_is_a_click_away_and_stays_on_the_next_page(visit):
 def test_an_answer_plays_and_a_finished_lesson_is_remembered(visit, language):
     say = words(language)
     page = visit(f"?page=learn&lesson=server&step=3&lang={language}")
-    assert page.player.first.get_attribute("data-playing") == "false"
+    page.settle()
+    expect(page.player.first).to_have_attribute("data-playing", "false")
     page.page.get_by_text(say("lesson.option.twice"), exact=True).click()
     page.page.get_by_role("button", name=say("page.learn.check")).click()
     page.page.get_by_text(say("page.learn.right", answer=say("lesson.option.twice"))).wait_for()
     page.page.wait_for_function("e => e.dataset.playing === 'true'", arg=page.player.first.element_handle())
     page.page.get_by_role("button", name=say("page.learn.finish")).click()
     page.page.get_by_text(say("page.learn.done")).wait_for()
+    page.settle()
     page.page.goto(f"{page.address}/?page=learn&lang={language}")
     page.page.get_by_text(f"{say('lesson.server.title')} ✓").wait_for()
 
@@ -294,7 +308,7 @@ def test_an_answer_plays_and_a_finished_lesson_is_remembered(visit, language):
 def test_hundreds_of_thousands_of_routes_show_what_is_true_of_all(visit):
     page = visit("?machine=switch:ranks=600&algorithm=alltoall.linear")
     assert page.data("steps") == "1"
-    assert page.player.get_by_text("The picture shows links and steps without blocks").is_visible()
-    assert page.player.locator(".rs-view option", has_text="Who holds what").is_disabled()
+    expect(page.player.get_by_text("The picture shows links and steps without blocks")).to_be_visible()
+    expect(page.player.locator(".rs-view option", has_text="Who holds what")).to_be_disabled()
     page.press("Step forward")
     assert page.data("step") == "1"

@@ -1,8 +1,7 @@
 """Steps to hand out, on a phone: buttons, keys of a clicker, a tap and a finger; the address keeps the step."""
 
-from urllib.parse import parse_qs, urlsplit
-
 import pytest
+from playwright.sync_api import expect
 
 from ops.plan import Plan
 from ops.run.values import values_of
@@ -16,7 +15,8 @@ QUERY = "?page=steps&embed=true&algorithm=allreduce.ring&machine=switch:ranks=4&
 
 def at(page, step):
     page.wait_for_selector(f"{STEPS}[data-step='{step}']")
-    assert parse_qs(urlsplit(page.url).query).get("step", ["0"]) == [str(step)]
+    kept = "step => (new URLSearchParams(location.search).get('step') ?? '0') === String(step)"
+    page.wait_for_function(kept, arg=step)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -27,11 +27,12 @@ def test_steps_are_gone_through_by_hand_key_and_finger(visit, language):
     back, on = (
         page.get_by_role("button", name=one.told(f"player.steps.{name}"), exact=True) for name in ("back", "on")
     )
-    page.wait_for_selector(f"{STEPS}[data-step='0']")
-    assert back.is_disabled()
+    at(page, 0)
+    expect(back).to_be_disabled()
+    one.settle()
     on.click()
     at(page, 1)
-    assert values.sum_of(0) in page.locator(".rs-steps-words").inner_text()
+    expect(page.locator(".rs-steps-words")).to_contain_text(values.sum_of(0))
     page.keyboard.press("PageDown")  # a clicker
     at(page, 2)
     page.keyboard.press("ArrowLeft")
@@ -48,9 +49,10 @@ def test_steps_are_gone_through_by_hand_key_and_finger(visit, language):
     at(page, 2)
     page.keyboard.press("End")
     at(page, 6)
-    assert on.is_disabled()
+    expect(on).to_be_disabled()
     page.reload()
-    page.wait_for_selector(f"{STEPS}[data-step='6']")
+    at(page, 6)
+    one.settle()
     for button in (back, on):
         assert min(button.bounding_box()["width"], button.bounding_box()["height"]) >= 44
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
@@ -60,4 +62,4 @@ def test_steps_are_gone_through_by_hand_key_and_finger(visit, language):
 
 def test_a_plan_that_cannot_run_is_refused_in_a_sentence(visit):
     one = visit("?page=steps&embed=true&machine=nowhere&lang=zh", "[data-testid=stAlert]", viewport=PHONE)
-    assert "nowhere" in one.page.get_by_test_id("stAlert").inner_text()
+    expect(one.page.get_by_test_id("stAlert")).to_contain_text("nowhere")

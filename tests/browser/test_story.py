@@ -77,11 +77,12 @@ def test_the_whole_story_by_keyboard_ends_at_a_machine_of_ones_own(visit, langua
     expect(told.get_by_role("button", name=say("story.say.send", language))).to_be_visible()
     one.page.keyboard.press("Space")
     told.wait_for(state="detached")
+    one.settle()
     one.page.get_by_role("dialog").get_by_role("textbox").fill(example_captures()["dgx-1v"])
     one.page.get_by_role("button", name=say("intro.paste.open", language)).click()
     one.where("capture=")
     one.settle()
-    assert one.page.get_by_role("dialog").count() == 0
+    expect(one.page.get_by_role("dialog")).to_have_count(0)
     one.page.locator(f"{PLAYER}[data-steps='14']").wait_for()
     one.page.keyboard.press("ArrowRight")  # the player has the keys again
     assert one.data("step") == "1"
@@ -101,20 +102,21 @@ def test_it_plays_by_itself_asks_one_question_and_goes_back_as_one_likes(visit):
     assert 0 <= stopped < 1
     told.hover()
     page.mouse.wheel(0, 900)
-    assert (at(told), float(told.get_attribute("data-share"))) == (1, 0.5)
+    expect(told).to_have_attribute("data-at", "1")
+    expect(told).to_have_attribute("data-share", "0.5")
     page.keyboard.press("Space")
     page.wait_for_function(f"{LATER} >= 2")  # from one stretch to the next, without a key
     told.get_by_role("slider").fill("440")
     told.get_by_role("button", name="8×").click()
-    assert (at(told), told.get_attribute("data-moves")) == (5, "true")
+    expect(told).to_have_attribute("data-moves", "true")
+    assert at(told) >= 5
     told.get_by_role("slider").fill("690")
-    said = told.locator(".rs-story-legend")
-    assert said.inner_text() == say("story.say.guess.wrong", guess="8", right="4")
+    expect(told.locator(".rs-story-legend")).to_have_text(say("story.say.guess.wrong", guess="8", right="4"))
     page.keyboard.press("Escape")
     told.wait_for(state="detached")
     one.settle()
-    assert "machine=" not in page.url
-    assert one.data("steps") == "14"
+    one.where("!machine=")
+    one.has(steps="14")
 
 
 def test_who_wants_no_motion_goes_step_by_step(visit):

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import DESK, FILES, PLAYER
+from tests.browser.test_capture import PASTE
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.talk import Talk, document, lessons, pages
@@ -19,11 +21,7 @@ RIGHT = int(LESSONS["ring"].steps[1].ask.answer(runs_of(LESSONS["ring"].steps[1]
 """The rank that is the answer to the first question about the ring; it is not 0."""
 STATE = "document.querySelector('[data-ringside=talk]').ringside.state()"
 TALK = '[data-ringside="talk"]'
-PASTE = """text => {
-  const clipboardData = new DataTransfer();
-  clipboardData.setData("text/plain", text);
-  document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-}"""
+
 IN_FRAME = """() => {
   const all = (root) => [...root.querySelectorAll("*")].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
   const seen = all(document).filter((e) => e.getBoundingClientRect().width > 0);
@@ -52,6 +50,10 @@ def stands(page, scene, t=None, playing=False):
     at = "true" if t is None else f"Math.abs(s.t - {t}) < 1e-9"
     page.wait_for_function(f"(() => {{ const s = {STATE}; return s.scene === {scene} && {at} && "
                            f"s.playing === {str(playing).lower()}; }})()")  # fmt: skip
+
+
+def is_closed(speaker):
+    assert speaker.is_closed()
 
 
 def shows(speaker, words):
@@ -91,30 +93,30 @@ def test_a_talk_is_given_from_a_file(enter, tmp_path, viewport, language):
     speaker.get_by_role("button", name=say("talk.next", language)).click()
     speaker.get_by_role("button", name=say("talk.next", language)).click()
     stands(page, 1, 0)
-    assert words.is_hidden()
+    expect(words).to_be_hidden()
     shows(speaker, "Every cable is busy")
     page.keyboard.press("3")
     page.keyboard.press("Enter")
     stands(page, 2)
-    assert page.url.endswith("#3")
+    page.wait_for_function("location.hash === '#3'")
     shows(speaker, "3 / 3 · Side by side")
     shows(speaker, say("talk.notes.none", language))
-    assert speaker.locator("img").is_hidden()
+    expect(speaker.locator("img")).to_be_hidden()
     page.keyboard.press("9")
     page.keyboard.press("Enter")
-    assert page.locator(".rs-talk-said").text_content() == say("talk.nowhere", language)
+    expect(page.locator(".rs-talk-said")).to_have_text(say("talk.nowhere", language))
     speaker.get_by_role("combobox").select_option("1")
     stands(page, 1, 0)
     page.keyboard.press("PageUp")
     stands(page, 0, 0)
     page.locator(PLAYER).first.focus()
     page.keyboard.press("ArrowRight")  # in the picture the keys are the player's
+    page.wait_for_function(f"{STATE}.t > 0")
     stands(page, 0)
-    assert page.evaluate(STATE)["t"] > 0
     speaker.wait_for_function("began => document.querySelector('.clocks strong').textContent !== began", arg=began)
     page.reload()
     page.locator(PLAYER).wait_for()
-    assert speaker.is_closed()
+    one.soon(is_closed, speaker)
     stands(page, 0)
     page.locator("summary", has_text=say("page.learn.lessons", language)).click()
     learning = page.locator('[data-ringside="lessons"]')
@@ -123,11 +125,28 @@ def test_a_talk_is_given_from_a_file(enter, tmp_path, viewport, language):
     for choice, verdict in ((0, "wrong"), (RIGHT, "right")):
         form.get_by_role("radio").nth(choice).check()
         form.get_by_role("button").click()
-        assert learning.get_attribute("data-answered") == verdict
+        expect(learning).to_have_attribute("data-answered", verdict)
     learning.locator(f"{PLAYER}[data-playing=true]").wait_for()
     page.locator(".rs-lesson-bar select").select_option("1")
     page.locator(".rs-lesson-timeline .tl-lanes").first.wait_for()
     assert page.evaluate(FITS)
+
+
+WHOLE = """() => {
+  const boxes = [...document.querySelectorAll(".rs-stage")].map((each) => each.getBoundingClientRect());
+  const letters = [...document.querySelectorAll(".rs-caption")].map((each) => getComputedStyle(each));
+  const area = boxes.reduce((sum, { width, height }) => sum + width * height, 0);
+  const bottom = document.querySelector(".rs-controls").getBoundingClientRect().bottom;
+  const high = Math.max(bottom, document.querySelector(".rs-filling").scrollHeight);
+  return [area / innerWidth / innerHeight, letters.map(({ fontSize }) => parseFloat(fontSize)), high];
+}"""
+
+
+def fills(page, scene, view):
+    share, letters, high = page.evaluate(WHOLE)
+    assert share > 0.6, (scene, view)
+    assert min(letters) >= 32
+    assert high <= SCREEN["height"]
 
 
 def test_the_whole_screen_is_the_picture(enter, tmp_path):
@@ -147,20 +166,8 @@ def test_the_whole_screen_is_the_picture(enter, tmp_path):
             page.keyboard.press("v")
             view = page.locator(PLAYER).first.get_attribute("data-view")
             views.add(view)
-            share, letters, bottom = page.evaluate(
-                """() => {
-                  const boxes = [...document.querySelectorAll(".rs-stage")].map((each) => each.getBoundingClientRect());
-                  const letters = [...document.querySelectorAll(".rs-caption")].map((each) => getComputedStyle(each));
-                  const area = boxes.reduce((sum, { width, height }) => sum + width * height, 0);
-                  const bottom = document.querySelector(".rs-controls").getBoundingClientRect().bottom;
-                  return [area / innerWidth / innerHeight, letters.map(({ fontSize }) => parseFloat(fontSize)), bottom];
-                }"""
-            )
-            assert share > 0.6, (scene, view)
-            assert min(letters) >= 32
-            assert bottom <= SCREEN["height"]
+            one.soon(fills, page, scene, view)
         assert len(views) == 4
-        assert page.evaluate("document.querySelector('.rs-filling').scrollHeight <= innerHeight")
         page.keyboard.press("Escape")
         page.wait_for_function("document.fullscreenElement === null && !document.querySelector('.rs-filling')")
         page.evaluate("document.activeElement.blur()")
@@ -177,12 +184,12 @@ def test_a_talk_is_put_together_from_the_stage_and_a_file(visit, viewport, langu
     page.get_by_role("button", name=one.told("page.share.talk.open", count=1)).click()
     page.locator(TALK).wait_for()
     one.settle()
-    assert page.evaluate(FITS)
-    assert page.locator(TALK).get_attribute("data-scenes") == "1"
+    page.wait_for_function(FITS)
+    expect(page.locator(TALK)).to_have_attribute("data-scenes", "1")
     text = SAMPLE.read_text(encoding="utf-8")
     page.evaluate(PASTE, text.replace("[4ms", "[4 parsecs"))
     page.get_by_text("4 parsecs").wait_for()  # refused, and what is there stays
-    assert page.locator(TALK).get_attribute("data-scenes") == "1"
+    expect(page.locator(TALK)).to_have_attribute("data-scenes", "1")
     page.evaluate(PASTE, text)
     page.locator(f"{TALK}[data-scenes='3']").wait_for()
     one.settle()
@@ -194,6 +201,7 @@ def test_a_talk_is_put_together_from_the_stage_and_a_file(visit, viewport, langu
     shows(speaker, "Ask first")
     speaker.get_by_role("combobox").select_option("2")
     page.locator(f"{TALK}[data-scene='2']").wait_for()
+    one.settle()
     stops = page.get_by_role("textbox", name=one.told("page.talk.scene.stops"))
     stops.fill("4ms, soon")
     stops.press("Enter")

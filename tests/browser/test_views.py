@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import FILES
 from tests.test_contributing import project, recipes, untouched  # noqa: F401
@@ -20,7 +21,7 @@ def test_a_view_that_is_one_file_is_chosen_by_its_own_name_and_paints(project, e
     page.goto((folder / "sent.html").as_uri())
     player = page.locator('[data-ringside="player"][data-steps]')
     player.wait_for()
-    assert player.get_attribute("data-view") == "sent"
+    expect(player).to_have_attribute("data-view", "sent")
     views = player.locator(".rs-view")
     named = ["Machine", "Algorithm", "Who holds what", "Messages over time", recipe.summary]
     assert views.locator("option").all_inner_texts() == named
@@ -28,8 +29,9 @@ def test_a_view_that_is_one_file_is_chosen_by_its_own_name_and_paints(project, e
     blank = player.locator(".rs-stage").evaluate("c => c.toDataURL()")
     player.focus()
     page.keyboard.press("End")
-    assert player.locator(".rs-stage").evaluate("c => c.toDataURL()") != blank
-    player.locator(".rs-stage").hover(position={"x": 20, "y": 150})
-    assert "rank 0" in player.locator(".rs-tip").inner_text()
+    stage = player.locator(".rs-stage")
+    page.wait_for_function("([c, blank]) => c.toDataURL() !== blank", arg=[stage.element_handle(), blank])
+    stage.hover(position={"x": 20, "y": 150})
+    expect(player.locator(".rs-tip")).to_contain_text("rank 0")
     views.select_option(index=0)
-    assert player.get_attribute("data-view") == "machine"
+    expect(player).to_have_attribute("data-view", "machine")

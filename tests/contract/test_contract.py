@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from functools import cache
 
 import click
 import pytest
@@ -16,6 +17,8 @@ from tests.contract.store import stored
 from tests.contract.words import PROMISED, VERDICTS, WordTable, differences, table
 from tests.ops.lab.conftest import here
 
+kept_answers = cache(stored)
+"""A section's file is read once for all of its cases."""
 SLOW = ("commands", "package")
 OUTSIDE = {"--dask", "--port", "--host", "--embed-from", "--json"}
 """Options that no stored line has: they reach other computers, serve pages, or are added to all lines."""
@@ -58,7 +61,7 @@ def test_an_answer_is_what_was_stored(section, case, monkeypatch):
     monkeypatch.setattr(sweep, "cores", here)
     now = sections()[section][case]()
     now = now if section == "mpi" else compact(now)  # what programs print is kept whole
-    assert [*differences(stored(section)[case], now, table())] == []
+    assert [*differences(kept_answers(section)[case], now, table())] == []
 
 
 def test_every_stored_answer_has_a_case():

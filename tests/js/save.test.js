@@ -1,12 +1,15 @@
-// A file that the page sends is saved once for its number, however often it is sent.
+// Files that the page sends are saved once for their numbers, however often they are sent.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import mount from "../../assets/share/save.js";
 
-const file = (number) => new TextEncoder().encode(`{"number":"${number}","name":"é.png","media":"image/png"}\nA\nB`);
+const files = (...numbers) => {
+  const about = numbers.map((number) => ({ number, name: `é${number}.png`, media: "image/png", size: 3 }));
+  return new TextEncoder().encode(`${JSON.stringify(about)}\n${numbers.map((number) => `${number}\nB`).join("")}`);
+};
 
-test("a file is saved once, and the page hears so each time", async ({ mock }) => {
+test("a file is saved once, and the page hears of all that it has sent each time", async ({ mock }) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   const links = [];
   globalThis.document = { createElement: () => ({ click: () => {} }) };
@@ -15,20 +18,21 @@ test("a file is saved once, and the page hears so each time", async ({ mock }) =
   const blobs = [];
   URL.createObjectURL = (blob) => `blob:${blobs.push(blob)}`;
   const heard = [];
-  for (const data of [new Uint8Array(), file("a"), file("a"), file("b")])
-    mount({ data, setTriggerValue: (name, number) => heard.push([name, number]) });
+  for (const data of [new Uint8Array(), files("a"), files("a"), files("a", "b")])
+    mount({ data, setTriggerValue: (name, numbers) => heard.push([name, numbers]) });
   assert.deepEqual(
     links.map(({ download, href }) => [download, href]),
     [
-      ["é.png", "blob:1"],
-      ["é.png", "blob:2"],
+      ["éa.png", "blob:1"],
+      ["éb.png", "blob:2"],
     ],
   );
   assert.equal(blobs[0].type, "image/png");
-  assert.equal(await blobs[0].text(), "A\nB");
+  assert.equal(await blobs[0].text(), "a\nB");
+  assert.equal(await blobs[1].text(), "b\nB");
   assert.deepEqual(heard, [
-    ["saved", "a"],
-    ["saved", "a"],
-    ["saved", "b"],
+    ["saved", ["a"]],
+    ["saved", ["a"]],
+    ["saved", ["a", "b"]],
   ]);
 });

@@ -133,7 +133,7 @@ DAMAGE = {
 
 
 @pytest.mark.slow
-@pytest.mark.turns("how")
+@pytest.mark.turns("how", "ending")
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_damaged_file_is_made_again(folder, how, ending):

@@ -146,6 +146,7 @@ def test_a_wrong_answer_leads_back_to_the_run_and_the_right_one_is_told_when_ask
 
 
 @pytest.mark.slow
+@pytest.mark.turns("language")
 @pytest.mark.parametrize("language", languages())
 def test_every_lesson_is_a_small_page_that_plays_offline(language):
     sizes = {}

@@ -1,9 +1,11 @@
 """Files for a visitor: one that cannot be made is refused in one sentence, and the next one is made."""
 
+import json
+
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.visited import state_of
-from ui.share.saving import SavingState
+from ui.share.saving import SavingState, packed
 
 
 def visit():
@@ -32,7 +34,10 @@ def test_a_file_that_fails_is_refused_once_and_others_are_made():
     now = state_of(at, SavingState)
     assert now.requests == ()
     (made,) = now.made
-    assert made.packed().split(b"\n", 1)[1] == "å\n".encode()
+    about, _, data = packed([made, made]).partition(b"\n")
+    assert [file["size"] for file in json.loads(about)] == [3, 3]
+    assert data == "å\nå\n".encode()
     at.run()
     assert not at.toast
-    assert now.saved(made.number).made == ()
+    assert now.saved([made.number]).made == ()
+    assert now.saved(None).made == now.made

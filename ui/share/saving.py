@@ -5,7 +5,7 @@ A click cannot be lost, unlike one on Streamlit's deferred downloads, whose addr
 
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,10 +38,11 @@ class MadeFile:
     media: str
     data: bytes
 
-    def packed(self) -> bytes:
-        """Return what the browser is sent: a line of JSON about the file, and then the file."""
-        about = {"number": self.number, "name": self.name, "media": self.media}
-        return json.dumps(about, ensure_ascii=False).encode() + b"\n" + self.data
+
+def packed(files: Sequence[MadeFile]) -> bytes:
+    """Return what the browser is sent: a line of JSON about all files, and then the files."""
+    about = [{"number": it.number, "name": it.name, "media": it.media, "size": len(it.data)} for it in files]
+    return json.dumps(about, ensure_ascii=False).encode() + b"\n" + b"".join(it.data for it in files)
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,10 @@ class SavingState:
         made = MadeFile(secrets.token_hex(8), request.name, request.media, data)
         return replace(self.dropped(request), made=(*self.made, made))
 
-    def saved(self, number: object) -> "SavingState":
-        """Forget a file that the browser has saved."""
-        return replace(self, made=tuple(it for it in self.made if it.number != number))
+    def saved(self, numbers: object) -> "SavingState":
+        """Forget files that the browser has saved."""
+        gone = numbers if isinstance(numbers, list) else []
+        return replace(self, made=tuple(it for it in self.made if it.number not in gone))
 
 
 def button(label: str, name: str, media: str, make: Callable[[], str | bytes], *, key: str, **looks: Any) -> None:
@@ -108,11 +110,14 @@ def deliver() -> None:
 
 @st.fragment
 def _send() -> None:
-    """Send one file to the browser, which says when it has saved it; then the next."""
+    """Send files to the browser until it says that it has saved them.
+
+    What it says can be lost where the page is drawn again meanwhile: so later files do not wait for earlier ones.
+    """
 
     @callback
     def saved() -> None:
         become(state(SavingState).saved(value(SCRIPT).saved))
 
     made = state(SavingState).made
-    page_script("save", "share")(key=SCRIPT, data=made[0].packed() if made else b"", on_saved_change=saved)
+    page_script("save", "share")(key=SCRIPT, data=packed(made) if made else b"", on_saved_change=saved)

@@ -53,7 +53,11 @@ def searched(machine, collective, size):
 
 
 @pytest.mark.slow
-@each_row("machine, collective, size", product(MACHINES, SEARCHED, (1 << 14, 1 << 20, 1 << 26)), over=["size"])
+@each_row(
+    "machine, collective, size",
+    product(MACHINES, SEARCHED, (1 << 14, 1 << 20, 1 << 26)),
+    over=["size", "collective"],
+)
 def test_it_meets_every_registered_algorithm_and_never_beats_the_bound(machine, collective, size):
     found = searched(machine, collective, size)
     assert found.searched.trace.verdict.verdict == "ok"

@@ -127,7 +127,7 @@ def by_hosts(pattern, collective):
     return {table.ranks // 8: (machine, table) for machine, table in chosen}
 
 
-@each_row("pattern", CLUSTERS)
+@each_row("pattern", CLUSTERS, over=["pattern"])
 def test_two_numbers_of_2_hosts_bring_4_and_8_nearer(pattern):
     hosts = by_hosts(pattern, CLUSTERS[pattern])
     numbers = str(fit_own([hosts.pop(2)]).numbers)
