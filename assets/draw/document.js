@@ -9,7 +9,7 @@ export const HEIGHT = 36;
 export const GRID = 12;
 const STEP = WIDTH + GRID;
 const PAD = 16;
-const HEAD = 36;
+const HEAD = 48;
 const ROWS = { CPU: 0, PCI: 1, NIC: 2, GPU: 3, NVS: 4, NET: 0 };
 const LINE = 84;
 const SPACE = 48; // between hosts
@@ -72,9 +72,9 @@ function freeName(devices, stem) {
 // Devices of a host among several have its name before their own, as `hosts:` of the YAML has it.
 function prefix(document, host) {
   const own = find(document.hosts, host);
-  const is =
-    own && (document.hosts.length > 1 || devicesOf(document, host).some((d) => d.name.startsWith(`${own.name}.`)));
-  return is ? `${own.name}.` : "";
+  const devices = devicesOf(document, host);
+  const has = devices.length ? devices.some((d) => d.name.startsWith(`${own?.name}.`)) : document.hosts.length > 1;
+  return own && has ? `${own.name}.` : "";
 }
 
 export function addHost(document) {

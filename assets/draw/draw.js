@@ -123,7 +123,15 @@ class Board {
     this.#timer = setTimeout(() => this.#report(), PAUSE);
     if (!drawing.find(this.now[this.list] ?? [], this.id)) this.#selected = { list: "", id: 0 };
     if (this.#source && !drawing.find(this.now.devices, this.#source)) this.#source = null;
+    const had = this.#active();
     this.#draw();
+    if (had && (!this.#active() || had.disabled)) this.scene.box.focus({ preventScroll: true });
+  }
+
+  // What has the focus, if it is on the board.
+  #active() {
+    const active = this.root.getRootNode().activeElement;
+    return this.root.contains(active) ? active : null;
   }
 
   #report() {
@@ -199,7 +207,7 @@ class Board {
   }
 
   #isOnPicture() {
-    return this.scene.box.contains(this.root.getRootNode().activeElement);
+    return this.scene.box.contains(this.#active());
   }
 
   #focus() {
@@ -208,10 +216,7 @@ class Board {
 
   remove() {
     if (!this.list) return false;
-    const onPicture = this.#isOnPicture();
-    this.change(drawing.remove(this.now, this.list, this.id));
-    if (onPicture) this.scene.box.focus({ preventScroll: true });
-    return true;
+    return this.change(drawing.remove(this.now, this.list, this.id));
   }
 
   clear() {

@@ -68,8 +68,8 @@ def _board() -> None:
     problems = [(worded(problem.sentence), problem.devices) for problem in checks.problems]
     component.show(now, problems, _summary(checks), spoken(), key=BOARD, drawn=_drawn)
     st.caption(tell("draw.link.address" if fits else "draw.link.long"))
-    with st.expander(tell("draw.yaml"), expanded=bool(checks.devices)):
-        st.code(checks.yaml, language="yaml", height=320)
+    with st.expander(tell("draw.yaml"), expanded=True):
+        st.code(checks.yaml, language="yaml", wrap_lines=True)
 
 
 def _summary(checks: DrawingChecks) -> str:
