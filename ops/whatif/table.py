@@ -92,7 +92,7 @@ def summary(rows: Sequence[VariantRow]) -> Message:
     comparable = [row for row in rows[1:] if not SIZES.intersection(word.partition("=")[0] for word in row.words)]
     best = min((row for row in comparable if not math.isnan(row.time)), key=lambda row: row.time, default=None)
     if best is None or not best.time < rows[0].time:
-        return Message("whatif.none", count=len(comparable), time=rows[0].shown_time)
+        return Message("whatif.none", time=rows[0].shown_time)
     said = timed(Message(best.name) if isinstance(best.name, str) else best.name, rows[0].time, best.time)
     return Message("whatif.best", answer=said)
 

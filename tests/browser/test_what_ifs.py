@@ -27,7 +27,7 @@ def test_what_was_tried_is_listed_a_variant_is_added_shown_and_undone(visit):
     one.player.first.wait_for()
     expect(one.page.locator(".rs-said")).to_contain_text("Recursive doubling instead of ring")
     one.page.goto(link)
-    expect(one.page.locator(".stMain h2").first).to_contain_text("The largest gain")
+    expect(one.page.locator(".stMain h2").first).to_contain_text("No variant that moves as much data")
     one.page.locator(TABLE).wait_for()
     one.settle()
     one.page.get_by_role("button", name="Redo").wait_for()

@@ -21,7 +21,7 @@ LEVELS = (
     {"simulate"},
     {"navigation"},
     {"controls"},
-    {"train", "build", "share", "explore"},
+    {"train", "build", "draw", "share", "explore"},
     {"learn", "whatif"},
     {"frame"},
     {"server"},

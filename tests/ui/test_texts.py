@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 from ops import ALGORITHMS
 from ops.collectives import COLLECTIVES
@@ -16,6 +17,7 @@ from sim.faults.kinds import FAULTS
 from sim.formats import FORMATS
 from sim.machines import MACHINES
 from sim.schedule.numeric import OPS
+from sim.topology import DeviceKind, LinkKind
 from sim.trace.breakdown import PARTS
 from tests.ui.test_page import page
 from ui.build.words import SPOILED
@@ -102,6 +104,14 @@ def test_every_text_is_used_somewhere():
         f"board.{name}" for name in ("alike", "undo", "redo", "next", "clear", "way.auto", "way.copy", "way.add")
     }
     spoken |= {f"board.row.{name}" for name in ("in", "out", "spare")} | {f"board.holds-{k}" for k in range(1, 5)}
+    spoken |= {f"draw.kind.{kind}" for kind in (*get_args(DeviceKind), "host")}
+    spoken |= {f"draw.line.{kind}" for kind in get_args(LinkKind)}
+    spoken |= {f"draw.all.{kind}" for kind in ("GPU", "NIC")} | {
+        f"draw.template.{name}" for name in ("switched", "dgx")
+    }
+    acts = (ASSETS / "draw" / "acts.js").read_text(encoding="utf-8")
+    spoken |= {f"draw.{name}" for name in re.findall(r'"([a-z]+)"', acts)}
+    spoken |= {f"draw.hint.{name}" for name in ("hosts", "devices", "links")}
     spoken |= {f"build.fault.{kind}" for kind in (*SPOILED.values(), "absent", "lacks", "extra", "other")}
     spoken |= {f"page.explore.{group}" for group in ENTRIES}
     share = (ASSETS / "share" / "share.js").read_text(encoding="utf-8")

@@ -23,8 +23,10 @@ ON_PAGES = "talk/page.js"
 """The player as the dashboard has it, which can be told a story in and lead through a talk."""
 NOTEBOOK = ("notebook/run.js", "notebook/map.js", "notebook/training.js")
 BOARD = "build/board.js"
-"""The one part without views."""
-PARTS = (PLAYER, WITH_TALK, WITH_LESSONS, WITH_STORY, ON_PAGES, *NOTEBOOK, BOARD)
+DRAWING = "draw/draw.js"
+WITHOUT_VIEWS = (BOARD, DRAWING)
+"""Parts that show no run."""
+PARTS = (PLAYER, WITH_TALK, WITH_LESSONS, WITH_STORY, ON_PAGES, *NOTEBOOK, *WITHOUT_VIEWS)
 
 
 @cache
@@ -43,7 +45,7 @@ def bundled(part: str) -> str:
             return base64.b64encode(zlib.compress((ASSETS / path).read_bytes(), 9)).decode()
         return _entry(part) if path == ENTRY else (ASSETS / path).read_text(encoding="utf-8")
 
-    return f"{bundle(BOARD if part == BOARD else ENTRY, source)}.default"
+    return f"{bundle(part if part in WITHOUT_VIEWS else ENTRY, source)}.default"
 
 
 def _entry(part: str) -> str:

@@ -1,0 +1,1 @@
+"""A machine that is drawn by hand, from an empty page."""
