@@ -9,7 +9,7 @@ from ops.plan.link import PLACE
 from ui import address
 from ui.pages import PAGES
 from ui.simulate.state import SimulateState
-from ui.state import become, change, state
+from ui.state import become, callback, change, state
 from ui.visit import Turned, VisitState
 
 
@@ -30,6 +30,16 @@ def leave(name: str) -> None:
     plan = simulated.plan if name == first() and simulated.has_plan else None
     _turn_to({"page": name} if name != first() else address.words_of(plan) if plan else {})
     address.stands_for(plan)
+
+
+def button_to(name: str, label: str, icon: str) -> None:
+    """Draw a button that leaves for another page."""
+
+    @callback
+    def clicked() -> None:
+        leave(name)
+
+    st.button(label, icon=icon, on_click=clicked, key=f"to_{name}")
 
 
 def visit(words: Mapping[str, str]) -> None:

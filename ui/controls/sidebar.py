@@ -30,6 +30,7 @@ from sim.topology.networks import NETWORKS, has_network
 from sim.units import parse_size
 from ui.controls import calibration, folds, numbers, whatif
 from ui.controls.parameter import RefusedError, can_be_read, fresh, head, refuse, settings, settings_of
+from ui.navigation import button_to
 from ui.simulate import ahead
 from ui.simulate.load import SIZES, load_of, sizes
 from ui.simulate.machines import able_on, format_of, is_on, machine_of, plain_machine
@@ -262,12 +263,12 @@ def _text(now: str, examples: Mapping[str, str], what: str, endings: tuple[str, 
 def _choose_machine(plan: Plan) -> tuple[Plan, Topology]:
     if _source("page.source", ("model", "capture"), "capture" if plan.capture else "model") == "model":
         plan = _choose_model(plan)
-    else:
-        text, place = _text(plan.capture, example_captures(), "capture", FORMATS.endings)
-        with _told_in(place):
-            plan = _choose_rates(replace(plan, capture=text))
-            return plan, _own(plan)
-    return plan, _own(plan)
+        return plan, _own(plan)
+    button_to("draw", tell("draw.title"), ":material/polyline:")
+    text, place = _text(plan.capture, example_captures(), "capture", FORMATS.endings)
+    with _told_in(place):
+        plan = _choose_rates(replace(plan, capture=text))
+        return plan, _own(plan)
 
 
 def _own(plan: Plan) -> Topology:

@@ -19,7 +19,7 @@ from ui import address
 from ui.build import component, payload
 from ui.build.state import MACHINES, OWN, BuildState, HandDrawing, of_task
 from ui.learning.ticked import meant, ticked
-from ui.navigation import go
+from ui.navigation import button_to, go
 from ui.pages import page
 from ui.player.local_storage import remembered
 from ui.share import saving
@@ -171,7 +171,9 @@ def _board() -> None:
     """The board with the referee's words, and ways to take the drawing away."""
     drawing = state(BuildState).drawing
     task = TASKS.get(drawing.task)
-    st.title(_title(drawing.task), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(_title(drawing.task), anchor=False, width="content")
+        button_to("draw", tell("draw.title"), ":material/polyline:")
     goal = tell_or(f"task.{task.name}", task.goal) if task else tell("build.own")
     st.markdown(goal)
     board = _judged(drawing)

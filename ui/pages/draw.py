@@ -29,7 +29,7 @@ WORD = "drawing"
 BOARD = "draw_board"
 
 
-@page(order=46, state=DrawState)
+@page(order=46, listed=False, state=DrawState)
 def draw() -> None:
     """Draw the page once."""
     _arrive()
