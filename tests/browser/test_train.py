@@ -73,7 +73,7 @@ def test_compute_and_communication_of_every_rank_and_what_hides(visit):
     page.locator(f"{TIMELINE} [data-memory] b").nth(3).wait_for(state="attached")
     words_of_the_answer_lead_to_what_shows_them(page)
     a_collective_plays_where_it_is_clicked_and_both_hands_are_one(one)
-    it_comes_as_files(page)
+    it_comes_as_files(one)
     what_is_played_can_be_watched_on_the_stage(page, visit)
 
 
@@ -122,11 +122,14 @@ def a_collective_plays_where_it_is_clicked_and_both_hands_are_one(one):
     page.locator(f'{TIMELINE} [data-call="3"][data-chosen]').first.wait_for()
 
 
-def it_comes_as_files(page):
+def it_comes_as_files(one):
+    page = one.page
+    one.settle()
     with page.expect_download() as coming:
         page.get_by_role("button", name=say("train.download.page")).click()
     assert coming.value.suggested_filename == "ddp.html"
     assert coming.value.path().read_text(encoding="utf-8").count(TIMELINE[1:-1]) == 1
+    one.settle()
     with page.expect_download() as coming:
         page.get_by_role("button", name="Timeline for Perfetto").click()
     whole = json.loads(coming.value.path().read_text(encoding="utf-8"))

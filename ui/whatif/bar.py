@@ -46,9 +46,9 @@ def _undo(now: WhatIfState) -> None:
     def redone() -> None:
         show(state(WhatIfState).redone())
 
-    for name, act, steps in (("undo", undone, now.history.past), ("redo", redone, now.history.future)):
-        icon = f":material/{name}:"
-        st.button(tell(f"page.{name}"), icon=icon, on_click=act, key=f"whatif_{name}", disabled=not steps)
+    past, future = now.history.past, now.history.future
+    st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, key="whatif_undo", disabled=not past)
+    st.button(tell("page.redo"), icon=":material/redo:", on_click=redone, key="whatif_redo", disabled=not future)
 
 
 def _sort(rows: list[VariantRow]) -> None:
