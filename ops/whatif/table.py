@@ -123,15 +123,24 @@ def variant_row(baseline: Plan, variant: Variant, *, remedies: bool = False) -> 
     Raises InputError for a baseline that cannot be run.
     """
     before, text = _outcome(baseline), beside([dict(variant.changes)])
-    name: str | Message = variant.name or text
     try:
         plan = variant.plan(baseline)
-        name = variant.name or change_of(baseline, plan)
         after = outcome_of(plan)
     except (InputError, StalledError) as error:
-        return VariantRow(name, text, problem=error)
+        return failed_row(baseline, variant, error)
+    name = variant.name or change_of(baseline, plan)
     answered = answer(before, after, remedies=remedies)
     return VariantRow(name, text, after.time, after.time / before.time, answered, None, plan)
+
+
+def failed_row(baseline: Plan, variant: Variant, error: InputError | StalledError) -> VariantRow:
+    """Return the row of a variant that cannot be run."""
+    text = beside([dict(variant.changes)])
+    try:
+        name = variant.name or change_of(baseline, variant.plan(baseline))
+    except InputError:
+        name = text
+    return VariantRow(name, text, problem=error)
 
 
 @lru_cache(1)

@@ -128,6 +128,9 @@ def test_what_cannot_be_is_said_in_one_sentence():
         by_hand(at, word, text)
     assert len(state_of(at, WhatIfState).sheet.variants) == 3
     assert not at.error
+    for machine in ("ring", "tpu_v4"):
+        widget(at.selectbox, "whatif_machine").select(machine).run()
+        assert not at.exception
 
 
 def test_a_damaged_link_is_said_in_one_sentence():

@@ -5,11 +5,12 @@ from dataclasses import replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from ops.plan import Plan
 from ops.plan.link import LONGEST
 from ops.plan.packing import packed, unpacked
-from ops.whatif import Sheet, VariantRow
+from ops.whatif import Sheet, Variant, VariantRow
 from ops.whatif.file import read, write
-from ops.whatif.table import summary
+from ops.whatif.table import failed_row, summary
 from sim.errors import InputError, StalledError
 from ui import address
 from ui.controls import answer
@@ -39,7 +40,7 @@ def what_if() -> None:
     _depart(now.sheet)
     try:
         rows = [ask(tasks.what_if_row, now.sheet.baseline, None)]
-        rows += [ask(tasks.what_if_row, now.sheet.baseline, variant) for variant in now.sheet.variants]
+        rows += [_row(now.sheet.baseline, variant) for variant in now.sheet.variants]
     except (InputError, StalledError) as error:
         bar.draw(now, [])
         st.error(prose(retold(error)), icon=":material/error:")
@@ -63,6 +64,14 @@ def what_if() -> None:
     if chosen.answer and now.row >= 0 and chosen.factor > 1:  # what would win it back takes many runs
         row = ask(tasks.what_if_answer, now.sheet.baseline, now.sheet.variants[now.row])
         _lead(lead, now, rows, row, "remedy")
+
+
+def _row(baseline: Plan, variant: Variant) -> VariantRow:
+    """The row of a variant; one that takes too long says so."""
+    try:
+        return ask(tasks.what_if_row, baseline, variant)
+    except (InputError, StalledError) as error:
+        return failed_row(baseline, variant, error)
 
 
 def _lead(place: DeltaGenerator, now: WhatIfState, rows: list[VariantRow], row: VariantRow, name: str = "") -> None:

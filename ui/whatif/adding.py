@@ -99,7 +99,7 @@ def sliders(baseline: Plan, plans: Mapping[str, Plan]) -> None:
             tell("whatif.links"),
             [ALL, *kinds],
             format_func=lambda each: tell("whatif.links.all") if each == ALL else each,
-            key="whatif_kind",
+            key=f"whatif_kind_{','.join(kinds)}",
             width=200,
         )
     quantity = quantity_of(name, baseline, kind)
@@ -117,7 +117,7 @@ def sliders(baseline: Plan, plans: Mapping[str, Plan]) -> None:
         list(quantity.values),
         value=usual,
         format_func=quantity.text,
-        key=f"whatif_at_{name}",
+        key=f"whatif_at_{name}_{len(quantity.values)}_{usual}",
     )
     from ui.charts import whatif_charts
 

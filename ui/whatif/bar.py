@@ -17,7 +17,7 @@ from ui.share import saving
 from ui.simulate.state import SimulateState
 from ui.state import callback, state, value
 from ui.text import spoken, tell, worded
-from ui.whatif.state import WhatIfState, show
+from ui.whatif.state import WhatIfState, act
 from ui.workers import tasks
 from ui.workers.asking import ask
 
@@ -40,11 +40,11 @@ def draw(now: WhatIfState, rows: list[VariantRow]) -> None:
 def _undo(now: WhatIfState) -> None:
     @callback
     def undone() -> None:
-        show(state(WhatIfState).undone())
+        act(WhatIfState.undone)
 
     @callback
     def redone() -> None:
-        show(state(WhatIfState).redone())
+        act(WhatIfState.redone)
 
     past, future = now.history.past, now.history.future
     st.button(tell("page.undo"), icon=":material/undo:", on_click=undone, key="whatif_undo", disabled=not past)
@@ -56,9 +56,9 @@ def _sort(rows: list[VariantRow]) -> None:
 
     @callback
     def ordered() -> None:
-        now, sort = state(WhatIfState), value(key)
+        sort = value(key)
         if sort and rows:
-            show(now.did(now.sheet.ordered(order_of(rows, sort, worded)), -1))
+            act(lambda now: now.did(now.sheet.ordered(order_of(rows, sort, worded)), -1))
 
     st.selectbox(
         tell("whatif.sort"),
@@ -78,9 +78,8 @@ def _machine() -> None:
 
     @callback
     def moved() -> None:
-        now = state(WhatIfState)
         if value(key):
-            show(now.did(now.sheet.on(Plan(machine=value(key))), now.row))
+            act(lambda now: now.did(now.sheet.on(Plan(machine=value(key))), now.row))
 
     st.selectbox(
         tell("whatif.machine"),
@@ -98,7 +97,8 @@ def _machine() -> None:
 def _new() -> None:
     @callback
     def begun() -> None:
-        show(state(WhatIfState).began(Sheet(replace(state(SimulateState).plan, against=""))))
+        plan = replace(state(SimulateState).plan, against="")
+        act(lambda now: now.began(Sheet(plan)))
 
     st.button(tell("whatif.new"), icon=":material/playlist_add:", on_click=begun, key="whatif_new")
 

@@ -67,7 +67,10 @@ class WhatIfState(PageState):
             return replace(self, history=UndoHistory(Sheet(plan)), has_baseline=True)
         if collective_of(plan.algorithm) != collective_of(before.algorithm) or len(self.sheet.variants) >= MOST:
             return self
-        changes = changes_of(before, plan)
+        try:
+            changes = changes_of(before, plan)
+        except InputError:  # a capture that no link can hold
+            return self
         return self.did(self.sheet.added(changes), MOST) if changes else self
 
 
@@ -79,16 +82,16 @@ def record(plan: Plan) -> None:
         become(after)
 
 
-def show(after: WhatIfState) -> None:
-    """Show the list after an action; widgets take the values of the row that is chosen then."""
-    become(after)
+def act(action: Callable[[WhatIfState], WhatIfState]) -> None:
+    """Show the list after an action, or say why it is not possible; widgets take the values of the row chosen then."""
+    now = state(WhatIfState)
+    try:
+        become(action(now))
+    except InputError as error:
+        become(replace(now, problem=retold(error)))
     become(state(VisitState).renewed())
 
 
 def add(changes: Callable[[], Changes | None]) -> None:
     """Add a variant with some changes and choose it, or say why it cannot be added."""
-    now = state(WhatIfState)
-    try:
-        show(now.did(now.sheet.added(changes() or {}), MOST))
-    except InputError as error:
-        become(replace(now, problem=retold(error)))
+    act(lambda now: now.did(now.sheet.added(changes() or {}), MOST))

@@ -9,9 +9,9 @@ from ops.whatif import VariantRow
 from ui.controls.parameter import fresh
 from ui.navigation import leave
 from ui.simulate.past import restore
-from ui.state import callback, state, value
+from ui.state import callback, value
 from ui.text import tell, worded
-from ui.whatif.state import WhatIfState, show
+from ui.whatif.state import WhatIfState, act
 
 
 def draw(now: WhatIfState, rows: list[VariantRow]) -> None:
@@ -21,7 +21,7 @@ def draw(now: WhatIfState, rows: list[VariantRow]) -> None:
     @callback
     def chosen() -> None:
         picked = value(key).selection.get("rows", [])
-        show(replace(state(WhatIfState), row=picked[0] - 1 if picked else -1))
+        act(lambda now: replace(now, row=picked[0] - 1 if picked else -1))
 
     data = [
         {
@@ -54,18 +54,15 @@ def _row(now: WhatIfState, row: VariantRow) -> None:
 
     @callback
     def renamed() -> None:
-        before = state(WhatIfState)
-        show(before.did(before.sheet.renamed(place, str(value(key) or "")), place))
+        act(lambda now: now.did(now.sheet.renamed(place, str(value(key) or "")), place))
 
     @callback
     def removed() -> None:
-        before = state(WhatIfState)
-        show(before.did(before.sheet.removed(place), place - 1))
+        act(lambda now: now.did(now.sheet.removed(place), place - 1))
 
     @callback
     def rebased() -> None:
-        before = state(WhatIfState)
-        show(before.did(before.sheet.rebased(place), -1))
+        act(lambda now: now.did(now.sheet.rebased(place), -1))
 
     @callback
     def opened() -> None:
