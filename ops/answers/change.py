@@ -22,6 +22,8 @@ CHOICES = {
     "set_class": ("times", "bandwidth", "latency"),
 }
 """Kinds that do one of several things: the parameters that say which."""
+WITHOUT = "answer.change.without"
+"""The text of an entry that a plan has no more."""
 PLAIN = {0.5: "half", 2.0: "twice"}
 """Shares and factors that have a word of their own."""
 
@@ -52,6 +54,8 @@ def change_of(before: Plan, after: Plan) -> Message:
     if not phrases:
         return Message("answer.change.nothing")
     joined = phrases[0]
+    if joined.text == WITHOUT:  # a sentence begins with it
+        joined = Message(f"{WITHOUT}.first", **joined.values)
     for phrase in phrases[1:]:
         joined = Message("answer.and", first=joined, second=phrase)
     return joined
@@ -77,7 +81,7 @@ def _changes(word: str, before: Plan, after: Plan) -> Iterator[Difference]:
         yield from (Difference(word, spec, described(word, spec)) for spec in entries(new) if spec not in entries(old))
         for spec in entries(old):
             if spec not in entries(new):
-                yield Difference(word, "", Message("answer.change.without", change=described(word, spec)))
+                yield Difference(word, "", Message(WITHOUT, change=described(word, spec)))
     elif word in ("capture", "rates"):
         yield Difference(word, "", Message("answer.change.capture"))
     elif word == "algorithm":
