@@ -30,7 +30,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity and its values: bytes, s, hosts, or factors of a bandwidth; `kind` says of which links."""
+    """A quantity and its values: bytes, s, hosts, or bandwidth factors; `kind` names the links that change."""
 
     name: str
     values: tuple[float, ...]

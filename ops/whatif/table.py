@@ -73,7 +73,7 @@ class VariantRow:
 
     @property
     def shown_time(self) -> str:
-        """The time as people read it; nothing where there is none."""
+        """Return the time with its unit; an empty text for a run without an end."""
         return fmt_time(self.time) if math.isfinite(self.time) else ""
 
 
@@ -149,7 +149,7 @@ def _outcome(baseline: Plan) -> Outcome:
 
 
 def to_csv(rows: Iterable[VariantRow], say: Say) -> str:
-    """Return a table as CSV: times in seconds, empty where there is none, `inf` where a run never ends."""
+    """Return a table as CSV. Times are in seconds: empty for a variant that cannot run, `inf` for a run without an end."""
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")
     table.writerow(COLUMNS)

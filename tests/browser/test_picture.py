@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 SIZES = ((1440, 900), (1280, 720), (390, 844))
 DESK = {"width": 1440, "height": 900}
 OTHER, SAME = ("([canvas, old]) => canvas.toDataURL() !== old", "([canvas, old]) => canvas.toDataURL() === old")
-"""Whether a picture has been painted anew, or is again what it was: what is asked for is painted a frame later."""
+"""Whether a picture differs from an earlier one, or equals it: the page paints one frame after a click."""
 PARTS = (".rs-caption", ".rs-stage", ".rs-play", ".rs-scrub", ".rs-view")
 
 

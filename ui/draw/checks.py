@@ -38,7 +38,7 @@ class DrawingChecks(NamedTuple):
 
 
 def check_drawing(text: str) -> DrawingChecks:
-    """What is to be said of a drawing, from its JSON. Raises InputError for what is no drawing."""
+    """Check a drawing, given as JSON. Raises InputError for a text that is not a drawing."""
     drawing = read_drawing(text)
     yaml = YamlText(drawing)
     if not drawing.devices:
