@@ -149,7 +149,7 @@ def _outcome(baseline: Plan) -> Outcome:
 
 
 def to_csv(rows: Iterable[VariantRow], say: Say) -> str:
-    """Return a table as CSV. Times are in seconds: empty for a variant that cannot run, `inf` for a run without an end."""
+    """Return a table as CSV, times in s: empty for a variant that cannot run, `inf` for a run without an end."""
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")
     table.writerow(COLUMNS)
