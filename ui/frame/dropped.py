@@ -16,8 +16,8 @@ from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
 from ui.navigation import leave, visit
-from ui.page_script import page_script
 from ui.plan.beginning import FROM_THE_START, Beginning, left_at
+from ui.player.page_script import page_script
 from ui.share import talks
 from ui.simulate.machines import machine_of
 from ui.simulate.past import restore

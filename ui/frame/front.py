@@ -9,8 +9,8 @@ from sim.registry import addition_fault
 from ui import address
 from ui.frame import dropped
 from ui.navigation import first, forget, hold, leave
-from ui.page_script import SCRIPTS, page_script
 from ui.pages import PAGES
+from ui.player.page_script import SCRIPTS, page_script
 from ui.share import saving
 from ui.state import become, callback, put, state, value
 from ui.text import language_names, plain, prose, retold, say, spoken, tell
