@@ -44,7 +44,7 @@ def receive() -> None:
         if received is not None:
             change(VisitState, received=received)
 
-    page_script("drop")(key="script_drop", data={"text": tell("page.drop")}, on_received_change=arrived)
+    page_script("drop", "frame")(key="script_drop", data={"text": tell("page.drop")}, on_received_change=arrived)
     place = st.empty()  # there whether or not anything is said, so that what follows keeps its place
     received = state(VisitState).received
     if received is not None:

@@ -8,8 +8,6 @@ import streamlit as st
 
 from ui.player.scripts import ASSETS, script
 
-SCRIPTS = ASSETS / "page"
-
 
 @cache
 def page_script(name: str, folder: str = "page") -> Callable[..., Any]:

@@ -23,9 +23,10 @@ ON_PAGES = "talk/page.js"
 """The player as the dashboard has it, which can be told a story in and lead through a talk."""
 NOTEBOOK = ("notebook/run.js", "notebook/map.js", "notebook/training.js")
 WITHOUT_VIEWS = (
-    *(f"page/{name}.js" for name in ("ahead", "buckets", "drop", "memory", "opened", "report", "seen")),
-    *("page/settings.js", "page/theme.js", "share/share.js", "share/save.js", "explore/explore.js", "explore/slash.js"),
-    *("answer/shows.js", "build/board.js", "draw/draw.js"),
+    *(f"page/{name}.js" for name in ("ahead", "buckets", "memory", "opened", "report", "seen")),
+    *(f"frame/{name}.js" for name in ("drop", "settings", "theme")),
+    *("share/share.js", "share/save.js", "explore/explore.js", "explore/slash.js", "answer/shows.js"),
+    *("build/board.js", "draw/draw.js"),
 )
 """Scripts that show no run."""
 PARTS = (PLAYER, WITH_TALK, WITH_LESSONS, WITH_STORY, ON_PAGES, *NOTEBOOK, *WITHOUT_VIEWS)
