@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from ops.plan import Plan
 from tests.browser.axe import STYLED, broken, faults_of
 from tests.browser.axe_files import made
-from tests.browser.conftest import FILES
 from tests.browser.drawn_words import faint
+from tests.browser.visit import FILES
 from ui.lessons import LESSONS
 
 pytestmark = pytest.mark.browser

@@ -5,7 +5,7 @@ import urllib.request
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OVER, PLAYER, STILL, Visit
+from tests.browser.visit import OVER, PLAYER, STILL, Visit
 from ui.server.first import WHERE
 from ui.server.future import NOTHING
 

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import FILES, PLAYER
 from tests.browser.sites import served
+from tests.browser.visit import FILES, PLAYER
 from ui.lessons import LESSONS
 from ui.text import languages, say
 

@@ -15,7 +15,7 @@ from sim.base.share import MOST_SECONDS
 from sim.errors import Message
 from tests.attack.visitors import FINISHED, Tab, look
 from tests.blocking import HOSTILE, block
-from tests.browser.conftest import PATIENCE, serve
+from tests.browser.visit import PATIENCE, serve
 from tests.ui.test_dropped import drop, told
 from tests.ui.test_page import APP, page
 from tests.ui.visited import change_state
