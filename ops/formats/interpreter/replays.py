@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ops.formats.interpreter import kernels
 from sim.base.arrays import each_once
 from sim.base.compiled import twin
-from sim.base.ragged import ranges
+from sim.base.ragged import offsets_of, ranges
 
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -78,7 +78,7 @@ class Replay:
         self.worker = np.array(worker, np.int64)
         self.count, self.shared, self.places = len(worker), shared, places
         lengths = np.fromiter(map(len, before), np.int64, len(before))
-        self.first = _offsets(lengths)
+        self.first = offsets_of(lengths)
         self.before = np.fromiter(chain.from_iterable(before), np.int64, int(self.first[-1]))
         self.part, self.op, self.offset, self.slots, self.to = (np.array(column, np.int64) for column in accesses)
         self._held = np.zeros(int(np.diff(self.offset).max(initial=0)), np.uint64)
@@ -203,10 +203,6 @@ class Replay:
         kernel = twin(kernels, len(self.before) * len(workers) / 10)
         kernel.clocks(self.first, self.before, self.worker, turn, column, clock)
         return clock
-
-
-def _offsets(lengths: Longs) -> Longs:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _turns(worker: Longs) -> Longs:
