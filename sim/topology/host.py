@@ -188,19 +188,19 @@ def build_host(
     rates: Rates,
     nvlinks: Mapping[tuple[str, str], int],
     *,
-    empty_numa: Iterable[int] = (),
+    numa_nodes: Iterable[int] = (),
 ) -> Topology:
     """One host of GPUs and NICs in their places; `nvlinks` counts the NVLinks of each pair of GPUs.
 
     Where a GPU would need more NVLinks than it can have, its NVLink neighbours hang on one NVSwitch. Domains
-    are joined by a full mesh of inter-socket links, as NCCL does. `empty_numa` are NUMA nodes without leaves.
+    are joined by a full mesh of inter-socket links, as NCCL does. Of `numa_nodes`, those without leaves are there, too.
     """
     parts = _RatedParts(rates)
     parts.devices += [Device(leaf.name, leaf.kind, leaf.numa) for leaf in leaves]
     _wire_nvlinks(parts, nvlinks)
     domains = _grouped(leaves, 1)
     numa = [next((leaf.numa for leaf in members if leaf.numa >= 0), -1) for members in domains]
-    numa += list(empty_numa)
+    numa += sorted({*numa_nodes} - {leaf.numa for leaf in leaves})
     by_numa = len(set(numa)) == len(numa) and -1 not in numa
     cpus = [f"CPU{n if by_numa else i}" for i, n in enumerate(numa)]
     parts.devices += [Device(cpu, "CPU", n) for cpu, n in zip(cpus, numa, strict=True)]
