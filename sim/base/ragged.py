@@ -32,6 +32,15 @@ def counts_of(offsets: Index, is_marked: NDArray[np.bool_]) -> NDArray[np.int64]
     return before[offsets[1:]] - before[offsets[:-1]]
 
 
+def row_numbers(offsets: Index) -> NDArray[np.int64]:
+    """Return of every value the row it stands in.
+
+    >>> row_numbers(np.array([0, 2, 2, 5]))
+    array([0, 0, 2, 2, 2])
+    """
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
 def ranges(starts: Index | int, lengths: Index) -> NDArray[np.int64]:
     """The numbers of several runs in a row: `lengths[i]` of them counted up from `starts[i]`, for every i.
 

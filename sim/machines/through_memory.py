@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim.base.ragged import counts_of, offsets_of, ranges
+from sim.base.ragged import counts_of, offsets_of, ranges, row_numbers
 from sim.errors import InputError
 from sim.topology import Device, Ints, Link, Router, Routes, Topology
 from sim.topology.devices import LINK_KINDS, link_kinds
@@ -100,7 +100,7 @@ def unloaded(host: Topology, level: str = "LOC") -> Router:
         a, b = src[between], dst[between]
         offsets, links = direct(a, b)
         at = np.flatnonzero(crosses[links])
-        route_of = np.repeat(np.arange(len(a)), np.diff(offsets))[at]
+        route_of = row_numbers(offsets)[at]
         first = at[np.searchsorted(route_of, np.arange(len(a)))]
         last = at[np.searchsorted(route_of, np.arange(len(a)), "right") - 1]
         lengths = last - first + 1

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints, Numbers, each_once
-from sim.base.ragged import offsets_of, ranges, take
+from sim.base.ragged import offsets_of, ranges, row_numbers, take
 from sim.schedule import Schedule, dependencies, in_rank_order
 from sim.symmetry.classes import kernels
 from sim.symmetry.classes.colours import Round, Ways
@@ -182,5 +182,5 @@ def _views(listing: Listing, level: Round, first: Numbers, order: Numbers) -> Vi
         to_slot=programs.to_slot[move],
     )
     waits = dependencies.derive(in_rank_order(seen) if listing.ordered else seen)
-    earlier = np.repeat(np.arange(waits.rows), np.diff(waits.start))
+    earlier = row_numbers(waits.start)
     return Views(rank, message, receives, earlier, waits.after.astype(np.int64), waits.rows - len(of))
