@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.run import Run
-from sim.base.ragged import take
+from sim.base.ragged import row_numbers, take
 from sim.topology import Floats, Topology
 from sim.trace import Trace
 from sim.trace.breakdown import PARTS, Breakdown
@@ -68,7 +68,7 @@ def _is_counted(run: Run) -> bool:
 def _crossing(trace: Trace, several: list[int]) -> NDArray[np.bool_]:
     """Which transfers cross one of some links."""
     offsets, links = take(*trace.routes, trace.route)
-    row = np.repeat(np.arange(len(trace.route)), np.diff(offsets))
+    row = row_numbers(offsets)
     return np.asarray(np.bincount(row[np.isin(links, several)], minlength=len(trace.route)) > 0)
 
 
