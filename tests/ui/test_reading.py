@@ -149,7 +149,7 @@ def impatient(monkeypatch):
 
 @pytest.mark.slow
 def test_a_text_that_blocks_its_reader_costs_a_sentence_and_is_tried_once(impatient):
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in to_link(Plan(capture=HOSTILE)).items():
         at.query_params[name] = word
     sentence = say("page.reading.late", "en", seconds="1")
