@@ -4,6 +4,7 @@ Opening a window and reading the dashboard's scripts is most of the work of a pa
 twice. So a visitor gets a window that another one has left, once all that it could remember is wiped out.
 """
 
+import fcntl
 import os
 import shutil
 import socket
@@ -87,7 +88,7 @@ FEWER_FRAMES = """{
   };
   window.cancelAnimationFrame = (number) => due.delete(number) || next.delete(number);
 }"""
-"""Scripts draw fifteen frames a second in place of sixty: a player that plays takes a whole processor for those."""
+"""Scripts draw fifteen frames a second, not sixty: a playing player needs a whole processor for sixty."""
 
 
 WIRE = (Path(__file__).parent / "wire.js").read_text(encoding="utf-8")
@@ -403,8 +404,15 @@ def visit(enter, address):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The site with a plan of one run, one of several, and every lesson; several tests look at it."""
-    return write_site(tmp_path_factory.mktemp("site"))
+    """The site with a plan of one run, one of several, and every lesson; tests of several workers look at it.
+
+    The second worker finds every page whole and leaves it as it is.
+    """
+    top = tmp_path_factory.getbasetemp()
+    shared = top.parent if "PYTEST_XDIST_WORKER" in os.environ else top
+    with (shared / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return write_site(shared / "site")
 
 
 @cache

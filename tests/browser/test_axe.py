@@ -21,6 +21,9 @@ TAUGHT = ("ring", "buckets")
 KINDS = ("index", "story", "lessons/ring", "run", "step")
 ALIKE = ("scenes/which_algorithm", "lessons/buckets", "talk")
 """Pages that are put together of the same as others are."""
+LARGE = ("index", "lessons/ring")
+"""Pages with many states and much text: every day one of them."""
+MARKS = {**dict.fromkeys(ALIKE, pytest.mark.long), **dict.fromkeys(LARGE, pytest.mark.turns("name"))}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,7 @@ def test_the_lessons_have_pictures_of_both_kinds():
 @pytest.mark.parametrize(
     ("name", "width", "language"),
     [
-        pytest.param(name, width, language, marks=[pytest.mark.long] if name in ALIKE else [])
+        pytest.param(name, width, language, marks=MARKS.get(name, ()))
         for name, width, language in zip((*KINDS, *ALIKE), cycle((1440, 390)), cycle(("en", "zh")))
     ],
 )
