@@ -23,7 +23,7 @@ from playwright.sync_api import TimeoutError, expect
 
 from ops.plan.link import from_link
 from sim.base.share import MOST_SECONDS
-from tests.browser.sites import write_site
+from tests.browser.sites import lessons_of_the_day, write_site
 from ui.export.exports import Shot, render
 from ui.plan.picture import carried_out
 from ui.player.views import FIRST, VIEWS
@@ -404,7 +404,7 @@ def visit(enter, address):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The site with a plan of one run, one of several, and every lesson; tests of several workers look at it.
+    """The site with a plan of one run, one of several, and the lessons of the day; tests of several workers look at it.
 
     The second worker finds every page whole and leaves it as it is.
     """
@@ -412,7 +412,7 @@ def site(tmp_path_factory):
     shared = top.parent if "PYTEST_XDIST_WORKER" in os.environ else top
     with (shared / "site.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return write_site(shared / "site")
+        return write_site(shared / "site", lessons_of_the_day())
 
 
 @cache

@@ -13,11 +13,10 @@ from tests.browser.axe import STYLED, broken, faults_of
 from tests.browser.axe_files import made
 from tests.browser.conftest import FILES
 from tests.browser.drawn_words import faint
+from tests.browser.sites import ALWAYS
 from ui.lessons import LESSONS
 
 pytestmark = pytest.mark.browser
-TAUGHT = ("ring", "buckets")
-"""A lesson whose pictures are runs, and one whose pictures are timelines."""
 KINDS = ("index", "story", "lessons/ring", "run", "step")
 ALIKE = ("scenes/which_algorithm", "lessons/buckets", "talk")
 """Pages that are put together of the same as others are."""
@@ -28,11 +27,11 @@ MARKS = {**dict.fromkeys(ALIKE, pytest.mark.long), **dict.fromkeys(LARGE, pytest
 
 @pytest.fixture(scope="module")
 def files(site, tmp_path_factory):
-    return made(tmp_path_factory.mktemp("files"), site, TAUGHT)
+    return made(tmp_path_factory.mktemp("files"), site, ALWAYS)
 
 
 def test_the_lessons_have_pictures_of_both_kinds():
-    drawn = [any(not isinstance(step.plan, Plan) for step in LESSONS[name].steps) for name in TAUGHT]
+    drawn = [any(not isinstance(step.plan, Plan) for step in LESSONS[name].steps) for name in ALWAYS]
     assert drawn == [False, True]
 
 

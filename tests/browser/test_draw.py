@@ -118,7 +118,7 @@ def test_a_cluster_is_drawn_from_an_empty_page_and_is_the_machine_that_yaml_says
     me.act("host")
     for kind, count in (("CPU", 2), ("PCI", 2), ("NIC", 2), ("GPU", 4)):
         me.add(kind, count)
-    me.judged(10, 0, 5)
+    me.judged(10, 0, 4)
     assert "nothing leads from GPU0 to GPU1 (GPUs pass nothing on)" in me.said()
     expect(me.device("GPU0")).to_have_class("rd-device rd-GPU rd-wrong")
     me.join("CPU0", "CPU1", "PCI0")
