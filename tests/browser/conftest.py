@@ -73,22 +73,24 @@ Players are in shadows of their own, or alone in a file, where they keep their m
 
 
 FEWER_FRAMES = """{
-  const frame = window.requestAnimationFrame.bind(window);
-  let last = -Infinity, count = 0, due = new Map(), next = new Map();
-  const run = (now) => {
-    [last, due, next] = [performance.now(), next, new Map()];
-    for (const [, act] of due) {
-      try { act(now); } catch (error) { reportError(error); }
-    }
+  const frame = window.requestAnimationFrame.bind(window), cancel = window.cancelAnimationFrame.bind(window);
+  const ticks = new Map();
+  let count = 0;
+  const run = (number, now) => {
+    const act = ticks.get(number);
+    ticks.delete(number);
+    act?.(now);
   };
   window.requestAnimationFrame = (act) => {
-    if (!next.size) setTimeout(() => frame(run), Math.max(0, last + 60 - performance.now()));
-    next.set(++count, act);
-    return count;
+    if (!String(act).includes("#tick(")) return frame(act);
+    const number = --count;
+    ticks.set(number, act);
+    setTimeout(() => frame((now) => run(number, now)), 50);
+    return number;
   };
-  window.cancelAnimationFrame = (number) => due.delete(number) || next.delete(number);
+  window.cancelAnimationFrame = (number) => (number < 0 ? ticks.delete(number) : cancel(number));
 }"""
-"""Scripts draw fifteen frames a second, not sixty: a playing player needs a whole processor for sixty."""
+"""Playing players draw fifteen frames a second, not sixty, for which each needs a whole processor."""
 
 
 WIRE = (Path(__file__).parent / "wire.js").read_text(encoding="utf-8")
