@@ -58,7 +58,8 @@ def link_waited_for(run: Run) -> Holder | None:
 
 def link_name(topology: Topology, link: int) -> str:
     """Return a link by its two ends."""
-    return f"{topology.links[link].src} → {topology.links[link].dst}"
+    ends = topology.links[link]
+    return f"{ends.src} → {ends.dst}"
 
 
 def _is_counted(run: Run) -> bool:

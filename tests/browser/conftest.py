@@ -4,6 +4,8 @@ Opening a window and reading the dashboard's scripts is most of the work of a pa
 twice. So a visitor gets a window that another one has left, once all that it could remember is wiped out.
 """
 
+import fcntl
+import os
 from collections import defaultdict
 from dataclasses import replace
 from functools import cache
@@ -12,7 +14,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from ops.plan.link import from_link
-from tests.browser.sites import write_site
+from tests.browser.sites import lessons_of_the_day, write_site
 from tests.browser.visit import BRIEF, FILES, FLAGS, PLAYER, Visit, chromium_path, serve
 from ui.export.exports import Shot, render
 from ui.plan.picture import carried_out
@@ -72,8 +74,15 @@ def visit(enter, address):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The site with a plan of one run, one of several, and every lesson; several tests look at it."""
-    return write_site(tmp_path_factory.mktemp("site"))
+    """The site with a plan of one run, one of several, and the lessons of the day; tests of several workers look at it.
+
+    The second worker finds every page whole and leaves it as it is.
+    """
+    top = tmp_path_factory.getbasetemp()
+    shared = top.parent if "PYTEST_XDIST_WORKER" in os.environ else top
+    with (shared / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return write_site(shared / "site", lessons_of_the_day())
 
 
 @cache
