@@ -1,7 +1,10 @@
 """Backends: whose rule chooses algorithms, what its way of sending costs, and which algorithms are rings and trees."""
 
+from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
+from sim.topology import Topology
 from sim.units import GBps, us
 
 
@@ -55,6 +58,12 @@ def costs_of(library: str) -> Backend | None:
     """
     of_library = (backend for backend in BACKENDS.values() if backend.library == library)
     return next((backend for backend in of_library if backend.launch), None)
+
+
+@lru_cache(maxsize=8)
+def burdened(topology: Topology, backend: Backend) -> Topology:
+    """The machine with a backend's costs; one for all who ask, as what is found out about it is kept by it."""
+    return replace(topology, overhead=topology.overhead + backend.overhead, gamma=topology.gamma + backend.gamma)
 
 
 def shape_of(algorithm: str) -> str:

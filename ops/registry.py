@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -306,6 +306,7 @@ def algorithm(
     ordered: bool = False,
     switches: Callable[..., tuple[str, ...]] = lambda n, **_: (),
     ids: Mapping[str, str] | None = None,
+    v: Mapping[str, str] | None = None,
     presets: Mapping[str, Mapping[str, Any]] | None = None,
     reference: str = "",
     symmetry: Callable[..., Symmetry | None] | None = None,
@@ -332,6 +333,8 @@ def algorithm(
         `switches(n, **params)`: kinds of the switches with rank numbers n, n + 1 ….
     ids : mapping
         Its names in libraries, like `{"openmpi": "4", "nccl": "Ring"}`.
+    v : mapping
+        Its names in libraries for blocks of unequal size; it serves no such collective unless given.
     presets : mapping
         Its parameters in libraries, like `{"openmpi:2": {"chains": 4}}`.
     reference : str
@@ -357,29 +360,20 @@ def algorithm(
         _check_collectives(steps, collectives)
         _check_functions(steps, functions)
         claim = None if cost is None else (lambda n, **params: Cost(*cost(n, **params)))
+        add = partial(_add, name, steps, pieces=pieces, refuse=only, ordered=ordered, switches=switches)
+        claims = {"cost": claim, "exact": exact, "symmetry": symmetry}
         for collective in collectives:
-            title = f"{collective.name}.{name or steps.__name__}"
-            ALGORITHMS.add(
-                title,
-                Algorithm(
-                    name=title,
-                    collective=collective,
-                    steps=steps,
-                    pieces=pieces,
-                    refuse=only,
-                    cost=claim,
-                    exact=exact,
-                    ordered=ordered,
-                    switches=switches,
-                    ids=ids or {},
-                    presets=presets or {},
-                    reference=reference,
-                    symmetry=symmetry,
-                ),
-            )
+            add(collective, **claims, ids=ids or {}, presets=presets or {}, reference=reference)
+            if v is not None:
+                add(COLLECTIVES[f"{collective.name}v"], cost=None, ids=v)
         return steps
 
     return register
+
+
+def _add(name: str, steps: Callable[..., Steps], collective: Collective, **more: Any) -> None:
+    title = f"{collective.name}.{name or steps.__name__}"
+    ALGORITHMS.add(title, Algorithm(title, collective, steps, **more))
 
 
 def _check_collectives(steps: Callable[..., Steps], collectives: tuple[object, ...]) -> None:

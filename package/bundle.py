@@ -109,6 +109,7 @@ def _letters(path: str, text: str) -> Module:
     return _json(path, json.dumps(text))
 
 
+@cache  # several bundles have most of their modules in common
 def _code(path: str, text: str) -> Module:
     return _Reader(path, text).module
 
@@ -117,17 +118,13 @@ DATA = {"json": _json, "wasm": _letters}
 """How modules that are no code are read, by their endings: of a binary one `read` gives letters."""
 
 
-def _without_comments(code: bytes, top: Node) -> bytes:
-    """Code as it is sent: comments are for who reads the files. Lines that hold nothing else go whole."""
-    _, _, comments = _javascript()
-    nodes = QueryCursor(comments).captures(top).get("comment", [])
-    for node in sorted(nodes, key=lambda node: node.start_byte, reverse=True):
-        begin, end = node.start_byte, node.end_byte
-        before = code[:begin].rstrip(b" \t")
-        if before[-1:] in (b"", b"\n") and code[end : end + 1] == b"\n":
-            end += 1
-        code = before + (b"\n" if b"\n" in code[begin : end - 1] and before[-1:] != b"\n" else b"") + code[end:]
-    return code
+def _blank(code: bytes, comment: Node) -> tuple[int, int, str]:
+    """What to cut of a comment, and what to put there: lines that hold nothing else go whole."""
+    begin, end = len(code[: comment.start_byte].rstrip(b" \t")), comment.end_byte
+    is_first = code[begin - 1 : begin] in (b"", b"\n")
+    if is_first and code[end : end + 1] == b"\n":
+        return begin, end + 1, ""
+    return begin, end, "\n" if b"\n" in code[begin:end] and not is_first else ""
 
 
 class _Reader:
@@ -139,26 +136,32 @@ class _Reader:
         if PREFIX in text:
             raise ValueError(f"{path}: {PREFIX} is a name of the bundle's own")
         code = text.encode()
-        parser, odd, _ = _javascript()
+        parser, query = _javascript()
         top = parser.parse(code).root_node
         if top.has_error:
             raise ValueError(f"{path}, line {_broken(top).start_point[0] + 1}: this is no JavaScript")
-        self._refuse(top, odd)
+        found = QueryCursor(query).captures(top)
+        comments = found.pop("comment", [])
+        self._refuse(found)
         self._edits: dict[tuple[int, int], str] = {}
         for node in top.named_children:
             if node.type == "import_statement":
                 self._import(node)
             elif node.type == "export_statement":
                 self._export(node)
-        for (begin, end), new in sorted(self._edits.items(), reverse=True):
+        edits = [(begin, end, new) for (begin, end), new in self._edits.items()]
+        places = [(begin, end) for begin, end, _ in edits]
+        outside = (it for it in comments if not any(begin <= it.start_byte < end for begin, end in places))
+        edits += [_blank(code, comment) for comment in outside]
+        for begin, end, new in sorted(edits, reverse=True):
             code = code[:begin] + new.encode() + code[end:]
-        self.module.text = _without_comments(code, parser.parse(code).root_node).decode()
+        self.module.text = code.decode()
 
     def _error(self, node: Node, what: str) -> ValueError:
         return ValueError(f"{self._path}, line {node.start_point[0] + 1}: {what}")
 
-    def _refuse(self, top: Node, odd: Query) -> None:
-        for what, nodes in QueryCursor(odd).captures(top).items():
+    def _refuse(self, odd: dict[str, list[Node]]) -> None:
+        for what, nodes in odd.items():
             for node in nodes:
                 if what != "await" or not _is_in_function(node):
                     raise self._error(node, f"{what} cannot be part of a bundle here")
@@ -227,12 +230,12 @@ class _Reader:
 
 
 @cache
-def _javascript() -> tuple[Parser, Query, Query]:
-    """What reads the language, and what finds the odd places in it, and its comments."""
+def _javascript() -> tuple[Parser, Query]:
+    """What reads the language, and what finds the odd places in it and its comments."""
     import tree_sitter_javascript
 
     language = Language(tree_sitter_javascript.language())
-    return Parser(language), Query(language, ODD), Query(language, COMMENTS)
+    return Parser(language), Query(language, ODD + COMMENTS)
 
 
 def _text(node: Node) -> str:

@@ -52,6 +52,7 @@ from sim.topology import Topology
 from sim.units import fmt_time
 from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.files import TO_WRITE
+from terminal.shared.halves import HALVES, halves, in_words
 
 LEFT_OUT, LEFT = "left out", "left_out"
 """What tables are called that their layers were fitted without, in words and as a key."""
@@ -126,8 +127,8 @@ def _cells(tables: list[Table], strange: Strange, output: str | None) -> Answer:
 
 
 def _table(entry: TableMedians) -> dict[str, Any]:
-    errors = {"median_error_below_1MiB": entry.small, "median_error_from_1MiB": entry.large}
-    return {"table": entry.table, "kind": entry.kind, "rows": entry.rows} | errors
+    medians = Agreement(entry.small, entry.large, entry.rows)
+    return {"table": entry.table, "kind": entry.kind, "rows": entry.rows} | halves("median_error", medians)
 
 
 def _system(table: Table) -> str:
@@ -139,11 +140,10 @@ def _systems(scored: list[Cell]) -> dict[str, dict[str, float | None]]:
     """Medians over a system's cells."""
     systems: dict[str, dict[str, float | None]] = {}
     for name in sorted({cell.system for cell in scored}):
-        halves = {}
-        for large, key in ((False, "below_1MiB"), (True, "from_1MiB")):
+        systems[name] = {}
+        for large, key in enumerate(HALVES):
             errors = sorted(cell.errors[OURS] or 0.0 for cell in scored if (cell.system, cell.large) == (name, large))
-            halves[key] = errors[len(errors) // 2] if errors else None
-        systems[name] = halves
+            systems[name][key] = errors[len(errors) // 2] if errors else None
     return systems
 
 
@@ -154,9 +154,7 @@ def _text(scored: list[Cell], data: dict[str, Any]) -> str:
         half = "1 MiB +" if cell.large else "< 1 MiB"
         shown = "".join(f"{_percent(cell.errors[head]):>14}" for head in heads)
         lines.append(f"{cell.system[:44]:44} {cell.collective:14} {cell.ranks:4} {half}{shown}")
-    for name, halves in data["systems"].items():
-        errors = [f"{_percent(halves[key])} {where}" for key, where in _HALVES if halves[key] is not None]
-        lines.append(f"{name}: median of its cells {', '.join(errors)}")
+    lines += [f"{name}: median of its cells {in_words(medians)}" for name, medians in data["systems"].items()]
     lines += [f"{kind}: {_of_tables(total)}" for kind, total in data["medians"].items()]
     lines.append(f"of all rows {data['inside_band']:.0%} lie inside the band that is said to hold 80 %")
     lines.append(f"nearest of all in {data['nearest']:.0%} of {len(scored)} cells")
@@ -166,11 +164,7 @@ def _text(scored: list[Cell], data: dict[str, Any]) -> str:
 
 def _of_tables(total: dict[str, Any]) -> str:
     """The medians of tables' medians, in words."""
-    halves = [f"{_percent(total[key])} {where}" for key, where in _HALVES if total[key] is not None]
-    return f"the median of the medians of {total['tables']} tables, {total['rows']} rows, is {', '.join(halves)}"
-
-
-_HALVES = (("below_1MiB", "below 1 MiB"), ("from_1MiB", "from 1 MiB on"))
+    return f"the median of the medians of {total['tables']} tables, {total['rows']} rows, is {in_words(total)}"
 
 
 def _percent(share: float | None) -> str:
@@ -201,7 +195,7 @@ def _left_out(tables: list[Table], strange: Strange, output: str | None) -> Answ
         "tables": [_judged(one) for one in judged],
         "classes": [as_dict(one) for one in classes],
         "one_host": _of_one_host(every, fitted, pairs, unknown),
-        "repeats": _agreement("apart", repeats(tables)) | {"calls": repeats(tables).rows},
+        "repeats": halves("apart", repeats(tables)) | {"calls": repeats(tables).rows},
         "layers": kept,
         "medians": median_of_medians(alone),
         "inside_band": inside(pairs, unknown),
@@ -217,19 +211,13 @@ def _judged(one: JudgedTable) -> dict[str, Any]:
         "generation": group.generation,
         "network": group.network or None,
         "rows": one.fitted.rows,
-        **_agreement("fitted", one.fitted),
-        **_agreement(LEFT, one.left_out),
-        **_agreement("unseen", one.unseen),
+        **halves("fitted", one.fitted),
+        **halves(LEFT, one.left_out),
+        **halves("unseen", one.unseen),
         "band_below_1MiB": one.band[0],
         "band_from_1MiB": one.band[1],
-        "by_ranks": [
-            {"ranks": n, "rows": agreed.rows} | _agreement(LEFT, agreed) for n, agreed in one.by_ranks.items()
-        ],
+        "by_ranks": [{"ranks": n, "rows": agreed.rows} | halves(LEFT, agreed) for n, agreed in one.by_ranks.items()],
     }
-
-
-def _agreement(name: str, agreed: Agreement) -> dict[str, float | None]:
-    return {f"{name}_below_1MiB": agreed.small, f"{name}_from_1MiB": agreed.large}
 
 
 def _of_one_host(every: Sequence[TableGroup], fitted: FittedLayers, pairs: Judged, unknown: Judged) -> dict[str, Any]:
@@ -238,9 +226,9 @@ def _of_one_host(every: Sequence[TableGroup], fitted: FittedLayers, pairs: Judge
     fit, left, alien = (all_rows(some) for some in (whole, pairs, unknown))
     return {
         name: {"rows": fit[name].rows}
-        | _agreement("fitted", fit[name])
-        | _agreement(LEFT, left[name])
-        | _agreement("unseen", alien[name])
+        | halves("fitted", fit[name])
+        | halves(LEFT, left[name])
+        | halves("unseen", alien[name])
         for name in fit
     }
 

@@ -19,8 +19,7 @@ from sim.topology import Topology
 from sim.units import fmt_bandwidth, fmt_size, fmt_time
 from terminal import DONE, Answer, BatchCommand, command
 from terminal.shared.files import TO_WRITE
-
-HALVES = (("below_1MiB", "below 1 MiB"), ("from_1MiB", "from 1 MiB on"))
+from terminal.shared.halves import HALVES, halves, in_words
 
 
 @command(kind=BatchCommand)
@@ -89,8 +88,7 @@ def _judged(table: Table, verdict: Judged) -> dict[str, Any]:
     return {
         "table": table.file,
         "rows": verdict.errors.rows,
-        "median_error_below_1MiB": verdict.errors.small,
-        "median_error_from_1MiB": verdict.errors.large,
+        **halves("median_error", verdict.errors),
         "winners_right": verdict.right,
         "races": verdict.races,
     }
@@ -102,8 +100,7 @@ def _mpi_lines(fit: dict[str, Any]) -> Iterator[str]:
     yield f"{fit['table']}: {prices}{buffers}"
     for one in fit["on"]:
         where = "itself" if one["table"] == fit["table"] else one["table"]
-        halves = [("below 1 MiB", one["median_error_below_1MiB"]), ("from 1 MiB on", one["median_error_from_1MiB"])]
-        errors = ", ".join(f"{share:.1%} {half}" for half, share in halves if share is not None)
+        errors = in_words(one, "median_error_")
         yield f"  on {where}: {errors}, the fastest named at {one['winners_right']} of {one['races']} sizes"
 
 
@@ -112,7 +109,7 @@ def _text(data: dict[str, Any]) -> str:
     lines += [_number_line(one) for one in data["numbers"]]
     lines += [f"  {name}: rows left out come no nearer with it: not fitted" for name in data["dropped"]]
     rows = data["left_out"]["rows"]
-    for key, where in HALVES:
+    for key, where in HALVES.items():
         own, without = data["left_out"][key], data["without"][key]
         if own is not None and without is not None:
             lines.append(f"  {where}: rows left out are {own:.1%} off, without calibration {without:.1%} (medians)")

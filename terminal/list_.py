@@ -22,7 +22,7 @@ from sim.registry import Registry
 from sim.topology.networks import NETWORKS
 from sim.units import fmt_bandwidth, fmt_time
 from terminal import DONE, Answer, command
-from terminal.shared.entries import EntryOption
+from terminal.shared.types import EntryOption
 
 NONE = "…"
 """Stands for a value that has to be given, or that a function chooses."""

@@ -6,31 +6,18 @@ import click
 
 from ops.plan import Plan
 from ops.programs import run_program
-from sim.base.files.whole_file import write_whole
 from terminal import Answer, command
 from terminal.shared.launched.line import LaunchCommand
-from terminal.shared.launched.programs import answer, echoes, forced_algorithm, with_options
+from terminal.shared.launched.programs import Launch, answer, launches
 from terminal.shared.options import MACHINE, asks
 from terminal.shared.types import WHOLE
 
 
 @command(kind=LaunchCommand)
-@click.argument("script", metavar="SCRIPT.py")
-@click.argument("args", nargs=-1, metavar="[ARG]...")
 @click.option("-n", "-np", "--ranks", "ranks", type=WHOLE, required=True, metavar="N", help="how many ranks run it")
 @asks(*MACHINE, machine=False)
-@with_options
-def mpi(
-    plan: Plan,
-    script: str,
-    args: tuple[str, ...],
-    ranks: int,
-    library: str | None,
-    algorithms: tuple[str, ...],
-    eager: int,
-    trace: str | None,
-    opened: tuple[int, str] | None,
-) -> Answer:
+@launches
+def mpi(plan: Plan, launch: Launch, ranks: int) -> Answer:
     """Run a Python MPI program on the simulated cluster; MPI is not needed.
 
     SCRIPT.py is a program for mpi4py; one for PyTorch is run by `torchrun`. The ARGs are what it finds in sys.argv:
@@ -39,10 +26,5 @@ def mpi(
     """
     if not (plan.machine or plan.capture):
         plan = replace(plan, machine=f"switch:ranks={max(2, ranks)}")
-    outcome = run_program(
-        script, plan.topology(), ranks, list(args), library=library,
-        forced=dict(map(forced_algorithm, algorithms)), eager=eager, history=opened is not None, echo=echoes(),
-    )  # fmt: skip
-    if trace is not None:
-        write_whole(trace, outcome.to_perfetto())
-    return answer(outcome, opened)
+    outcome = run_program(launch.script, plan.topology(), ranks, launch.args, **launch.settings)
+    return answer(outcome, launch, outcome)

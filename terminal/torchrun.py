@@ -12,20 +12,17 @@ from ops.programs.result import result_of
 from ops.programs.runtime.steps import training_step
 from ops.training.layers import parse_layers
 from sim.base.files.textfile import Expected, read_text
-from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.machines import MACHINES
 from sim.parameters import parameters
 from terminal import Answer, command
 from terminal.shared.launched.line import LaunchCommand
-from terminal.shared.launched.programs import answer, echoes, forced_algorithm, with_options
+from terminal.shared.launched.programs import Launch, answer, launches
 from terminal.shared.options import MACHINE, asks
 from terminal.shared.types import WHOLE
 
 
 @command(kind=LaunchCommand)
-@click.argument("script", metavar="SCRIPT.py")
-@click.argument("args", nargs=-1, metavar="[ARG]...")
 @click.option(
     "--nproc-per-node",
     "--nproc_per_node",
@@ -54,11 +51,10 @@ from terminal.shared.types import WHOLE
 @click.option("--layers", metavar="FILE", help="instead: a table of modules, `name shapes forward backward` per line")
 @click.option("--profile", metavar="FILE", help="instead: what torch.profiler recorded of one GPU, a trace or a table")
 @asks(*MACHINE, machine=False)
-@with_options
+@launches
 def torchrun(
     plan: Plan,
-    script: str,
-    args: tuple[str, ...],
+    launch: Launch,
     per_node: int,
     nodes: int,
     gpu: str | None,
@@ -66,11 +62,6 @@ def torchrun(
     interference: float,
     layers: str | None,
     profile: str | None,
-    library: str | None,
-    algorithms: tuple[str, ...],
-    eager: int,
-    trace: str | None,
-    opened: tuple[int, str] | None,
 ) -> Answer:
     """Run a PyTorch program on the simulated cluster, one process per rank.
 
@@ -92,14 +83,18 @@ def torchrun(
     elif profile is not None:
         compute = read_profile(profile)
     outcome = run_torch(
-        script, machine, per_node, list(args), nodes=nodes, compute=compute, interference=interference, library=library,
-        forced=dict(map(forced_algorithm, algorithms)), eager=eager, history=opened is not None, echo=echoes(),
-    )  # fmt: skip
+        launch.script,
+        machine,
+        per_node,
+        launch.args,
+        nodes=nodes,
+        compute=compute,
+        interference=interference,
+        **launch.settings,
+    )
     seated = seats(machine, per_node, nodes)
     step = training_step(outcome, seated)
-    if trace is not None:
-        write_whole(trace, step.to_perfetto())
-    return answer(outcome, opened, result_of(outcome, step, plan, seated))
+    return answer(outcome, launch, step, result_of(outcome, step, plan, seated))
 
 
 def _machine(plan: Plan, per_node: int, nodes: int) -> str:

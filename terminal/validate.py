@@ -19,6 +19,7 @@ from sim.placement import placement_of
 from sim.topology import Topology
 from sim.units import fmt_size, fmt_time
 from terminal import DONE, Answer, command
+from terminal.shared.halves import halves, in_words
 from terminal.shared.options import ASSUME, CALIBRATION, PAIRS, PLACEMENT, TOPOLOGY, placement_word, read, takes
 from terminal.shared.types import ASSIGNMENT, WHOLE
 
@@ -110,8 +111,7 @@ def _table(topology: Topology, table: Table, why: str, rows: list[Compared], rel
         "expected_error": {"below_1MiB": below, "from_1MiB": above},
         "parameters": {} if pairs else (family.pace if family else Pace()).as_dict(),
         "rows": errors.rows,
-        "median_error_below_1MiB": errors.small,
-        "median_error_from_1MiB": errors.large,
+        **halves("median_error", errors),
     }
 
 
@@ -145,10 +145,7 @@ def _data(rows: list[Compared], outside: list[Outside], tables: list[dict[str, A
             for row in rows
         ],
         "tables": tables,
-        "families": {
-            name: {"rows": v.rows, "median_error_below_1MiB": v.small, "median_error_from_1MiB": v.large}
-            for name, v in verdicts.items()
-        },
+        "families": {name: {"rows": v.rows, **halves("median_error", v)} for name, v in verdicts.items()},
         "outside": [{"source": left.source, "rows": left.rows, "why": left.why} for left in outside],
     }
 
@@ -181,13 +178,7 @@ def _text(data: dict[str, Any]) -> str:
                 f"  {row['error']:+7.1%}  {row['simulated_as']}"
             )
     for name, one in data["families"].items():
-        small, large = (one[key] for key in ("median_error_below_1MiB", "median_error_from_1MiB"))
-        errors = [
-            f"{value:.1%} {where}"
-            for value, where in ((small, "below 1 MiB"), (large, "from 1 MiB on"))
-            if value is not None
-        ]
-        lines.append(f"{name}: {one['rows']} rows, median error {', '.join(errors)}")
+        lines.append(f"{name}: {one['rows']} rows, median error {in_words(one, 'median_error_')}")
     if data["winners"]:
         right = sum(w["measured"] == w["simulated"] for w in data["winners"])
         lines.append(f"winner right in {right} of {len(data['winners'])} cases that are more than 25 % apart")

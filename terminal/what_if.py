@@ -18,7 +18,7 @@ from sim.base.files.textfile import Expected, read_text
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from terminal import DONE, NO, Answer, BatchCommand, command
-from terminal.shared.facts import opened
+from terminal.shared.facts import finite, opened
 from terminal.shared.files import TO_WRITE
 from terminal.shared.lab import table
 from terminal.shared.options import MACHINE, asks
@@ -84,11 +84,11 @@ def _file(ending: str, sheet: Sheet, rows: list[VariantRow], language: str) -> s
 
 
 def _data(row: VariantRow) -> dict[str, Any]:
-    numbers = {"time_s": row.time, "factor": row.factor}
     return {
         "name": row.title(worded),
         "changes": row.changes or None,
-        **{key: number if math.isfinite(number) else None for key, number in numbers.items()},
+        "time_s": finite(row.time),
+        "factor": finite(row.factor),
         "answer": row.sentences(worded) or None,
         "runs": row.problem is None,
     }

@@ -18,7 +18,7 @@ from ops.plan import Plan
 from sim.errors import InputError, Message
 from sim.units import exact_size, fmt_size
 from terminal import DONE, Answer, BatchCommand, command
-from terminal.shared.facts import opened
+from terminal.shared.facts import finite, opened
 from terminal.shared.lab import FIGURE, JOBS, axes, draw, of_sizes, origin, rows_of, table
 from terminal.shared.options import takes
 
@@ -97,7 +97,7 @@ def _facts(result: WinnerMap, exact: dict[int, list[Change]], name: str) -> dict
         "algorithms": list(result.names),
         "winners": [[result.winner(n, size) or None for size in result.sizes] for n in result.ranks],
         "times_s": [
-            {name: _finite(result.time[r, :, a]) for a, name in enumerate(result.names)}
+            {name: [*map(finite, result.time[r, :, a])] for a, name in enumerate(result.names)}
             for r in range(len(result.ranks))
         ],
         "changes": [
@@ -107,10 +107,6 @@ def _facts(result: WinnerMap, exact: dict[int, list[Change]], name: str) -> dict
         ],
         "failed": [{"ranks": n, "algorithm": name, "reason": why} for (n, name), why in result.reasons.items()],
     }
-
-
-def _finite(times: Any) -> list[float | None]:
-    return [float(t) if t < float("inf") else None for t in times]
 
 
 def _text(result: WinnerMap, exact: dict[int, list[Change]], name: str) -> str:

@@ -92,8 +92,6 @@ def _kept(file: str, words: Words) -> WorkloadPlan:
 
 
 def _text(step: TrainingStep) -> str:
-    links = step.topology.links
-    busiest = int(step.link_bytes.argmax()) if len(links) and step.link_bytes.any() else None
     lines = [
         f"{step.workload} on {step.topology.name}: {step.ranks} ranks, {fmt_time(step.time)} a step",
         f"  exposed communication  {fmt_time(step.exposed_s)} ({step.exposed_s / step.time:.1%})"
@@ -102,8 +100,8 @@ def _text(step: TrainingStep) -> str:
         f"  peak memory per rank   {fmt_size(max(step.peaks, default=0))}"
         + "".join(f", {kind} {fmt_size(amount)}" for kind, amount in step.memory_at_peak(_fullest(step)).items()),
     ]
-    if busiest is not None:
-        link, amount = links[busiest], float(step.link_bytes[busiest])
+    if step.busiest is not None:
+        link, amount = step.topology.links[step.busiest], float(step.link_bytes[step.busiest])
         rate = f", {fmt_bandwidth(amount / step.time)} on average" if step.time else ""
         lines.append(f"  busiest link           {link.src} -> {link.dst}, {fmt_size(amount)}{rate}")
     rows = {key: value for key, value in step.facts.items() if is_table(value)}

@@ -84,12 +84,13 @@ def readers_refuse_in_sentences_of_their_own():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def pages_look_for_components_once():
+def pages_look_for_components_once_and_are_waited_for():
     """Nothing is installed meanwhile."""
     if "streamlit.testing.v1" in sys.modules:
-        from tests.once import look_for_components_once
+        from tests.once import look_for_components_once, wait_for_pages
 
         look_for_components_once()
+        wait_for_pages()
 
 
 @pytest.fixture(autouse=True, scope="session")

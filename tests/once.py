@@ -3,6 +3,8 @@
 from functools import cache
 
 from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 
 def look_for_components_once() -> None:
@@ -12,3 +14,17 @@ def look_for_components_once() -> None:
     """
     if not hasattr(manifest_scanner.scan_component_manifests, "cache_info"):
         manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+
+
+def wait_for_pages() -> None:
+    """Wait for the end of a page's run, where Streamlit looks through all its messages a thousand times a second."""
+    look = local_script_runner.require_widgets_deltas
+
+    def wait(runner: LocalScriptRunner, timeout: float = 3) -> None:
+        thread = runner._script_thread
+        assert thread is not None
+        thread.join(timeout)
+        look(runner, 0 if thread.is_alive() else timeout)  # which fails where the page still runs
+
+    if look.__module__ == local_script_runner.__name__:
+        local_script_runner.require_widgets_deltas = wait

@@ -65,7 +65,7 @@ def answers(module, commands, address):
     if address:
         made = folds.is_made
         folds.is_made = lambda *args, **needed: made(*args, **needed) or True  # nobody can open one here
-        at = AppTest.from_file(str(Path("app.py").resolve()), default_timeout=120)
+        at = AppTest.from_file(str(Path("app.py").resolve()), default_timeout=180)
         for name, word in parse_qsl(address):
             at.query_params[name] = word
         at.run()

@@ -369,7 +369,7 @@ def test_the_pages_are_drawn(installed):
         "from streamlit.testing.v1 import AppTest\n"
         "asked = {'lab': {'machines': 'switch:ranks=4', 'algorithms': 'ring', 'sizes': '1KiB'}}\n"
         "for name in PAGES:\n"
-        "    page = AppTest.from_file(str(Path(ringside.__file__).with_name('app.py')), default_timeout=60)\n"
+        "    page = AppTest.from_file(str(Path(ringside.__file__).with_name('app.py')), default_timeout=180)\n"
         "    for key, word in ({'page': name} | asked.get(name, {})).items():\n"
         "        page.query_params[key] = word\n"
         "    page.run()\n"

@@ -12,7 +12,7 @@ from ops.plan import Plan
 from ops.report import report_of, with_hosts_and_nics
 from sim.units import fmt_bandwidth, fmt_time
 from terminal import BAD_INPUT, DONE
-from tests.browser.conftest import FLAGS, chromium_path
+from tests.browser.visit import FLAGS, chromium_path
 
 FOLDER = "tests/data/nvidia-smi-topo"
 CAPTURES = (

@@ -1,6 +1,7 @@
 // The board: pick blocks up, put them down at another rank; the page judges what is drawn and tells what came of it.
 
 import { make } from "../player/elements.js";
+import { lasting } from "../player/lasting.js";
 import { fill } from "../trace/words.js";
 import { become } from "./become.js";
 import { Cells } from "./cells.js";
@@ -9,7 +10,6 @@ import { adds, joined, parse, place, turned, write } from "./moves.js";
 import { Strip } from "./strip.js";
 import { Wires } from "./wires.js";
 
-const boards = new WeakMap();
 const WAYS = ["auto", "copy", "add"];
 
 // What a button does, by what it stands for.
@@ -61,7 +61,6 @@ class Board {
 
   #build() {
     const { root, text } = this;
-    root.replaceChildren();
     this.said = make("p", "rb-said", root, { "aria-live": "polite", "data-ringside": "referee" });
     this.bar = make("div", "rb-bar", root);
     this.stage = make("div", "rb-stage", root);
@@ -323,22 +322,16 @@ class Board {
 
   close() {
     this.watch.disconnect();
+    this.root.remove();
   }
 }
 
 // What Streamlit calls when the board appears and whenever its data changes.
-export default function mount({ data, parentElement, setStateValue }) {
-  let board = boards.get(parentElement);
-  if (!board || board.text["board.columns"] !== data.text["board.columns"]) {
-    board?.close();
-    const root = parentElement.querySelector(".rb-root") ?? parentElement;
-    board = new Board(root.cloneNode(false), (drawn) => setStateValue("drawn", drawn), data.text);
-    root.replaceWith(board.root);
-    boards.set(parentElement, board);
-  }
-  board.load(data);
-  return () => {
-    board.close();
-    boards.delete(parentElement);
-  };
-}
+export default lasting(
+  (parent, { data, setStateValue }) => {
+    const root = make("div", "rb-root", parent);
+    return new Board(root, (drawn) => setStateValue("drawn", drawn), data.text);
+  },
+  (board, { data }) => board.load(data),
+  (board, { data }) => board.text["board.columns"] !== data.text["board.columns"],
+);

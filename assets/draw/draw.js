@@ -1,6 +1,7 @@
 // A machine that is drawn: the page checks every document and says what is wrong with it.
 
 import { make } from "../player/elements.js";
+import { lasting } from "../player/lasting.js";
 import { fill } from "../trace/words.js";
 import { ACTS, EDITS, FIELDS, KEYS, TOOLS, WAYS, nearest } from "./acts.js";
 import * as drawing from "./document.js";
@@ -9,7 +10,6 @@ import { begun, done } from "./history.js";
 import { Panel } from "./panel.js";
 import { Scene } from "./scene.js";
 
-const boards = new WeakMap();
 const PAUSE = 120; // milliseconds after a change until the page is asked about it
 const COPIES = 16;
 
@@ -38,7 +38,6 @@ class Board {
 
   #build() {
     const { root, text } = this;
-    root.replaceChildren();
     const bar = make("div", "rd-bar", root, { role: "toolbar", "aria-label": text["draw.tools"] });
     const tools = make("span", "rd-tools", bar);
     for (const kind of TOOLS) {
@@ -361,22 +360,16 @@ class Board {
 
   close() {
     this.watch.disconnect();
+    this.root.remove();
   }
 }
 
 // What Streamlit calls when the board appears and whenever its data changes.
-export default function mount({ data, parentElement, setStateValue }) {
-  let board = boards.get(parentElement);
-  if (!board || board.text["draw.tools"] !== data.text["draw.tools"]) {
-    board?.close();
-    const root = parentElement.querySelector(".rd-root") ?? parentElement;
-    board = new Board(root.cloneNode(false), (drawn) => setStateValue("drawn", drawn), data.text);
-    root.replaceWith(board.root);
-    boards.set(parentElement, board);
-  }
-  board.load(data);
-  return () => {
-    board.close();
-    boards.delete(parentElement);
-  };
-}
+export default lasting(
+  (parent, { data, setStateValue }) => {
+    const root = make("div", "rd-root", parent);
+    return new Board(root, (drawn) => setStateValue("drawn", drawn), data.text);
+  },
+  (board, { data }) => board.load(data),
+  (board, { data }) => board.text["draw.tools"] !== data.text["draw.tools"],
+);

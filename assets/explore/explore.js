@@ -1,5 +1,8 @@
 // The list of all there is to look at: what is typed narrows it down, and a click or Enter opens an entry.
 
+import { make } from "../player/elements.js";
+import { lasting } from "../player/lasting.js";
+
 const ICONS = {
   question: "help",
   example: "play_circle",
@@ -10,15 +13,6 @@ const ICONS = {
 };
 const SEARCHED = "algorithm"; // so many that only a search shows them
 const MOST = 8; // entries of a group that a search shows
-const lists = new WeakMap();
-
-function make(tag, className, parent, attributes = {}) {
-  const element = document.createElement(tag);
-  element.className = className;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  parent.append(element);
-  return element;
-}
 
 // Entries in which every word that was typed occurs, in the order of the list; those whose title has it come first.
 export function narrowed(groups, typed) {
@@ -97,8 +91,7 @@ class List {
   }
 }
 
-export default function mount({ data, parentElement, setTriggerValue }) {
-  const list = lists.get(parentElement) ?? new List(parentElement);
-  lists.set(parentElement, list);
-  list.update(data, (entry) => setTriggerValue("open", entry));
-}
+export default lasting(
+  (root) => new List(root),
+  (list, { data, setTriggerValue }) => list.update(data, (entry) => setTriggerValue("open", entry)),
+);

@@ -38,6 +38,7 @@ function render({ model, el }) {
     for (const [names, handler] of Object.entries(events))
       for (const name of names.split(" ")) model.off(name, handler);
     undress();
+    root.remove();
     close();
   };
 }

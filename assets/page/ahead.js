@@ -1,9 +1,10 @@
 // Watches a slider: what it stands for is shown by the player ahead of the page, which is told when the slider rests.
 
+import { lasting } from "../player/lasting.js";
+
 const REST = 300; // ms from the picture of a run
 const LATE = 2000; // ms without a picture
 const THUMB = "input[type=range]";
-const sliders = new WeakMap();
 
 // The slider that stands next before an element, whatever both are in.
 function before(element) {
@@ -95,12 +96,7 @@ class Slider {
   }
 }
 
-export default function mount({ data, parentElement, setTriggerValue }) {
-  const slider = sliders.get(parentElement) ?? new Slider(parentElement);
-  sliders.set(parentElement, slider);
-  slider.take(data, () => setTriggerValue("rested", true));
-  return () => {
-    slider.close();
-    sliders.delete(parentElement);
-  };
-}
+export default lasting(
+  (root) => new Slider(root),
+  (slider, { data, setTriggerValue }) => slider.take(data, () => setTriggerValue("rested", true)),
+);

@@ -1,7 +1,8 @@
 // A step's timeline and a run below it: a click on a collective asks for its messages, and their instant is its hand.
 
+import { lasting } from "../player/lasting.js";
+
 const TIMELINE = '[data-ringside="timeline"]';
-const playheads = new WeakMap();
 
 class Playhead {
   #data = { calls: {}, chosen: null, window: [0, 0] };
@@ -60,12 +61,7 @@ class Playhead {
   }
 }
 
-export default function mount({ data, parentElement, setStateValue }) {
-  if (!playheads.has(parentElement)) playheads.set(parentElement, new Playhead());
-  const playhead = playheads.get(parentElement);
-  playhead.update(data, (asked) => setStateValue("asked", asked));
-  return () => {
-    playhead.close();
-    playheads.delete(parentElement);
-  };
-}
+export default lasting(
+  () => new Playhead(),
+  (playhead, { data, setStateValue }) => playhead.update(data, (asked) => setStateValue("asked", asked)),
+);

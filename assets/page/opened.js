@@ -1,19 +1,24 @@
 // Tells the page once that the place it stands in has come into sight: what folds away there is made only then.
 
-const watchers = new WeakMap();
+import { lasting } from "../player/lasting.js";
 
-export default function mount({ parentElement, setTriggerValue }) {
-  if (!watchers.has(parentElement)) {
-    const watcher = new IntersectionObserver((entries) => {
-      if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-      watcher.disconnect();
-      setTriggerValue("seen", true);
-    });
-    watcher.observe(parentElement.host ?? parentElement);
-    watchers.set(parentElement, watcher);
+class Watcher {
+  #watch = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+    this.close();
+    this.say();
+  });
+
+  constructor(root) {
+    this.#watch.observe(root.host ?? root);
   }
-  return () => {
-    watchers.get(parentElement)?.disconnect();
-    watchers.delete(parentElement);
-  };
+
+  close() {
+    this.#watch.disconnect();
+  }
 }
+
+export default lasting(
+  (root) => new Watcher(root),
+  (watcher, { setTriggerValue }) => (watcher.say = () => setTriggerValue("seen", true)),
+);

@@ -25,11 +25,9 @@ export default function mount({ data, parentElement }) {
     if (inside) frame.style.height = `${inside.querySelector("main").getBoundingClientRect().height + 64}px`;
   };
   frame.addEventListener("load", fit);
-  const watch = new ResizeObserver(fit);
-  watch.observe(place);
+  new ResizeObserver(fit).observe(place);
   frame.srcdoc = data.page;
   parentElement.append(place);
   frame.style.colorScheme = isDark(place) ? "dark" : "light";
   place.append(button, frame);
-  return () => watch.disconnect();
 }

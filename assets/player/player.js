@@ -6,6 +6,7 @@ import { Controls } from "../transport/controls.js";
 import { follow, make, tellInstant } from "./elements.js";
 import { FullScreen } from "./fullscreen.js";
 import { Keyboard, keysOf } from "./keys.js";
+import { lasting } from "./lasting.js";
 import { lay, moveCameras } from "../pane/laid.js";
 import { Marker } from "./marker.js";
 import { Pane } from "../pane/pane.js";
@@ -21,7 +22,6 @@ const VERSION = 4;
 const FIRST = "machine";
 const LONGEST_FRAME = 0.1; // s: a page that slept does not jump
 const TELL_AFTER = 400; // ms
-const instances = new WeakMap();
 
 class Player {
   #clock = new Clock();
@@ -385,16 +385,12 @@ class Player {
 }
 
 // What Streamlit calls when the player appears and whenever its data changes, and a page of its own once.
-export default function mount({ data, parentElement, setStateValue, isGuest = false }) {
-  const root = parentElement.querySelector(".rs-root") ?? parentElement;
-  const player = instances.get(root) ?? new Player(root, isGuest);
-  instances.set(root, player);
-  player.tell = (t, view, place) => {
-    for (const [name, value] of Object.entries({ t, view, place })) setStateValue?.(name, value);
-  };
-  player.load(data);
-  return () => {
-    player.close();
-    instances.delete(root);
-  };
-}
+export default lasting(
+  (root, { isGuest = false }) => new Player(root, isGuest),
+  (player, { data, setStateValue }) => {
+    player.tell = (t, view, place) => {
+      for (const [name, value] of Object.entries({ t, view, place })) setStateValue?.(name, value);
+    };
+    player.load(data);
+  },
+);

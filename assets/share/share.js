@@ -1,12 +1,14 @@
 // The menu of all ways to share a run: what is text is copied here, what is a file is asked of the page.
 
+import { make } from "../player/elements.js";
+import { lasting } from "../player/lasting.js";
+
 const FRAME = "display:block;width:100%;max-width:1280px;aspect-ratio:16/9;min-height:300px;border:0";
 const STILLS = { png: "PNG", svg: "SVG", pdf: "PDF" };
 const FILMS = { gif: "GIF", mp4: "MP4", "film.svg": "SVG" };
 const DATA = { yaml: "YAML", json: "JSON", "perfetto.json": "Perfetto", xml: "MSCCL" };
 const SHEETS = { "worksheet.pdf": "PDF", "worksheet.html": "HTML", "answers.pdf": "PDF ✓", "answers.html": "HTML ✓" };
 const USUAL = { seconds: 10, width: 1280, theme: "light" };
-const menus = new WeakMap();
 
 const quoted = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 
@@ -33,14 +35,6 @@ export function stepsOf(href) {
   address.searchParams.set("embed", "true");
   address.hash = "";
   return address.href;
-}
-
-function make(tag, className, parent, attributes = {}) {
-  const element = document.createElement(tag);
-  element.className = className;
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  parent.append(element);
-  return element;
 }
 
 class Menu {
@@ -262,8 +256,7 @@ async function copied(text, parent) {
   }
 }
 
-export default function mount({ data, parentElement, setTriggerValue }) {
-  const menu = menus.get(parentElement) ?? new Menu(parentElement);
-  menus.set(parentElement, menu);
-  menu.update(data, setTriggerValue);
-}
+export default lasting(
+  (root) => new Menu(root),
+  (menu, { data, setTriggerValue }) => menu.update(data, setTriggerValue),
+);

@@ -4,6 +4,7 @@ import { theme } from "../paint/ink.js";
 import { Surface } from "../paint/surface.js";
 import { Pictures } from "../pane/pictures.js";
 import { icon, make } from "../player/elements.js";
+import { lasting } from "../player/lasting.js";
 import { decode } from "../trace/decode.js";
 import { fill } from "../trace/words.js";
 
@@ -15,7 +16,6 @@ const KEYS = {
   ...Object.fromEntries(["ArrowRight", "ArrowDown", "PageDown", " ", "Enter"].map((key) => [key, 1])),
   ...Object.fromEntries(["ArrowLeft", "ArrowUp", "PageUp", "Backspace"].map((key) => [key, -1])),
 };
-const shown = new WeakMap();
 
 function keep(step) {
   const address = new URL(globalThis.location.href);
@@ -158,13 +158,7 @@ class Steps {
   }
 }
 
-export default function mount({ data, parentElement }) {
-  const root = parentElement.querySelector(".rs-root") ?? parentElement;
-  if (!shown.has(root)) shown.set(root, new Steps(root));
-  const steps = shown.get(root);
-  steps.load(data);
-  return () => {
-    steps.close();
-    shown.delete(root);
-  };
-}
+export default lasting(
+  (root) => new Steps(root),
+  (steps, { data }) => steps.load(data),
+);

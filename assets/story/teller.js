@@ -1,5 +1,6 @@
 // The story in place of the whole page: opened when the page has it, and put away again.
 
+import { lasting } from "../player/lasting.js";
 import { decode } from "../trace/decode.js";
 import { Board } from "./board.js";
 import { Story } from "./story.js";
@@ -11,21 +12,14 @@ const isPlain = (event) => !(event.ctrlKey || event.metaKey || event.altKey || e
 
 // Takes the player's function that mounts it, and gives one that knows of the story, too.
 export function withStory(mount) {
-  const tellers = new WeakMap();
-  return (host) => {
-    const close = mount(host);
-    const { data, parentElement, setTriggerValue } = host;
-    const root = parentElement.querySelector(".rs-root") ?? parentElement;
-    const teller = tellers.get(root) ?? new Teller(root);
-    tellers.set(root, teller);
-    teller.say = (word) => setTriggerValue("story", word);
-    teller.load(data.story ?? null);
-    return () => {
-      teller.close();
-      tellers.delete(root);
-      close();
-    };
-  };
+  return lasting(
+    (root) => new Teller(root),
+    (teller, host) => {
+      teller.end = mount(host);
+      teller.say = (word) => host.setTriggerValue("story", word);
+      teller.load(host.data.story ?? null);
+    },
+  );
 }
 
 class Teller {
@@ -92,5 +86,6 @@ class Teller {
   close() {
     this.#stop.abort();
     this.#story?.close();
+    this.end();
   }
 }

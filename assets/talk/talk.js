@@ -2,6 +2,7 @@
 
 import mountPlayer from "../player/player.js";
 import { FullScreen } from "../player/fullscreen.js";
+import { lasting } from "../player/lasting.js";
 import { elementsOf, label } from "./elements.js";
 import { backward, lineAt, numbered, onward } from "./plan.js";
 import { Speaker } from "./speaker.js";
@@ -10,7 +11,6 @@ const PLAYERS = '[data-ringside="player"]';
 const FORGET = 2000; // ms after a digit
 const FIELDS = "input, select, textarea, [contenteditable=true]";
 const PRESSED = new Set([" ", "Enter"]); // keys that press a button
-const talks = new WeakMap();
 
 class Talk {
   #at = 0;
@@ -201,15 +201,7 @@ function isElsewhere(target, { stage, root }) {
 }
 
 // What Streamlit calls when the talk appears and whenever its data changes, and a page of its own once.
-export default function mount({ data, parentElement }) {
-  let talk = talks.get(parentElement);
-  if (!talk) {
-    talk = new Talk(parentElement.querySelector(".rs-root") ?? parentElement);
-    talks.set(parentElement, talk);
-  }
-  talk.load(data);
-  return () => {
-    talk.close();
-    talks.delete(parentElement);
-  };
-}
+export default lasting(
+  (root) => new Talk(root),
+  (talk, { data }) => talk.load(data),
+);

@@ -4,6 +4,7 @@
 
 import { answered } from "../answer/answered.js";
 import { changesOf } from "../answer/change.js";
+import { lasting } from "../player/lasting.js";
 import mount from "../player/player.js";
 import { decode } from "../trace/decode.js";
 import { kernel } from "./loaded.js";
@@ -15,7 +16,6 @@ const REMEDY = "remedy"; // asked of a plan, as in `ui.server.future`
 const MOST = 3; // runs beside one, as in `ops.plan.notation`
 const REMOVED = "cut_cable:";
 const UNDO = "undo"; // as in `ui.controls.fork`
-const players = new WeakMap();
 
 // The runs of what the page would show of a plan with what is asked, with their answer; null where it has to say more itself.
 async function futureOf(question, asked = "") {
@@ -254,21 +254,17 @@ class Ahead {
   close() {
     clearTimeout(this.#resting);
     this.#stop.abort();
+    this.end();
   }
 }
 
 // Called as Streamlit does, and by a page of its own once, without `setTriggerValue`.
-export default function mountAhead(options) {
-  const { parentElement, data, setTriggerValue } = options;
-  const root = parentElement.querySelector(".rs-root") ?? parentElement;
-  const ahead = players.get(root) ?? new Ahead();
-  players.set(root, ahead);
-  ahead.tell = setTriggerValue && ((asked) => setTriggerValue("fork", asked));
-  ahead.show = (other) => mount({ ...options, data: { ...other, whatIf: ahead } });
-  const close = ahead.show(ahead.take(data));
-  return () => {
-    ahead.close();
-    players.delete(root);
-    close();
-  };
-}
+export default lasting(
+  () => new Ahead(),
+  (ahead, options) => {
+    const { data, setTriggerValue } = options;
+    ahead.tell = setTriggerValue && ((asked) => setTriggerValue("fork", asked));
+    ahead.show = (other) => mount({ ...options, data: { ...other, whatIf: ahead } });
+    ahead.end = ahead.show(ahead.take(data));
+  },
+);

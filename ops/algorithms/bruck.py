@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allgather, alltoall
+from ops.collectives import allgather, alltoall
 from ops.patterns import Radix, rounds, runs
 from ops.registry import algorithm
 from sim.registry import titled
@@ -17,13 +17,8 @@ from sim.symmetry.renamings import rotation, rotation_of_pairs
     cost=lambda n: (rounds(n), (n - 1) / n),
     symmetry=rotation,
     ids={"mpich": "brucks", "ucc": "bruck"},
+    v={"openmpi": "2", "mpich": "brucks", "ucc": "bruck", "kucg": "5"},
     reference="Bruck et al., TPDS 1997",
-)
-@algorithm(
-    COLLECTIVES["allgatherv"],
-    name="bruck",
-    ordered=True,
-    ids={"openmpi": "2", "mpich": "brucks", "ucc": "bruck", "kucg": "5"},
 )
 @titled("Bruck")
 def bruck_allgather(n: int) -> Steps:
@@ -51,10 +46,10 @@ def bruck_allgather(n: int) -> Steps:
     cost=lambda n, *, radix: (rounds(n, radix), (n - 1) / n),
     symmetry=lambda n, **_: rotation(n),
     ids={"openmpi": "2", "mpich": "k_brucks"},
+    v={},
     presets={"mpich:k_brucks": {"radix": 2}},
     reference="Bruck et al., TPDS 1997",
 )
-@algorithm(COLLECTIVES["allgatherv"], ordered=True)
 @titled("k-ary Bruck")
 def k_bruck(n: int, *, radix: Radix = 4) -> Steps:
     """Bruck's rounds through radix - 1 ports at once: every round multiplies what each rank has."""
@@ -71,9 +66,9 @@ def k_bruck(n: int, *, radix: Radix = 4) -> Steps:
     symmetry=rotation_of_pairs,
     cost=lambda n: (rounds(n), sum(i.bit_count() for i in range(n)) / n),
     ids={"openmpi": "3", "mpich": "brucks", "ucc": "bruck"},
+    v={},
     reference="Bruck et al., TPDS 1997",
 )
-@algorithm(COLLECTIVES["alltoallv"], name="bruck", ordered=True)
 @titled("Bruck")
 def bruck_alltoall(n: int) -> Steps:
     """Round k: everyone passes on, 2^k places, every block whose distance left to go has bit k set.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ops.algorithms.doubling import cores
-from ops.collectives import COLLECTIVES, allreduce, broadcast, reduce_scatter
+from ops.collectives import allreduce, broadcast, reduce_scatter
 from ops.patterns import power_below, rounds, runs, windows
 from ops.registry import algorithm, power_of_two
 from sim.registry import titled
@@ -171,9 +171,9 @@ def _butterfly_cost(n: int) -> tuple[float, float, float]:
     exact=False,
     cost=_butterfly_cost,
     ids={"openmpi": "4, block 4"},
+    v={"openmpi": "4"},
     reference="Träff, EuroPVM/MPI 2005",
 )
-@algorithm(COLLECTIVES["reduce_scatterv"], ordered=True, ids={"openmpi": "4"})
 def butterfly(n: int) -> Steps:
     """Halving that starts with the next neighbour, which keeps rank order; a last message brings blocks home.
 

@@ -3,7 +3,7 @@
 from ops.algorithms.doubling import doubling_allgather
 from ops.algorithms.ring import ring_allgather
 from ops.algorithms.tree import binomial_gather, binomial_scatter, fan_in, fan_out
-from ops.collectives import COLLECTIVES, allgather, broadcast, reduce_scatter
+from ops.collectives import allgather, broadcast, reduce_scatter
 from ops.patterns import rounds, runs
 from ops.registry import algorithm, power_of_two
 from sim.registry import titled
@@ -50,8 +50,8 @@ def scatter_doubling_allgather(n: int, *, root: int = 0) -> Steps:
     ordered=True,
     cost=lambda n: (2 * rounds(n), (n - 1) / n + rounds(n)),
     ids={"openmpi": "1"},
+    v={"openmpi": "1"},
 )
-@algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"openmpi": "1"})
 @titled("gather, then broadcast")
 def gather_broadcast(n: int) -> Steps:
     """A binomial tree brings all blocks to rank 0 and carries all of them back."""
@@ -66,8 +66,8 @@ def gather_broadcast(n: int) -> Steps:
     ordered=True,
     cost=lambda n: (2 * rounds(n), rounds(n) + (n - 1) / n, rounds(n)),
     ids={"openmpi": "1, block 1"},
+    v={"openmpi": "1"},
 )
-@algorithm(COLLECTIVES["reduce_scatterv"], ordered=True, ids={"openmpi": "1"})
 @titled("reduce, then scatter")
 def reduce_then_scatter(n: int) -> Steps:
     """A binomial tree adds everything up at rank 0 and hands the blocks out again."""

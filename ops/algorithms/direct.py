@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, barrier, sendrecv
+from ops.collectives import allgather, allreduce, alltoall, barrier, sendrecv
 from ops.patterns import NO_LIMIT, Group, Window, node_size, rounds, runs, whole_nodes
 from ops.registry import algorithm
 from sim.errors import Message
@@ -29,8 +29,8 @@ def everyone(n: int) -> tuple[Ints, Ints]:
     cost=lambda n: (1, (n - 1) / n),
     symmetry=rotation,
     ids={"openmpi": "8", "ucc": "linear", "oneccl": "direct"},
+    v={"kucg": "4", "ucc": "linear"},
 )
-@algorithm(COLLECTIVES["allgatherv"], name="linear", ids={"kucg": "4", "ucc": "linear"})
 def linear_allgather(n: int) -> Steps:
     """Everyone sends its block to everyone, all at once."""
     src, dst = everyone(n)
@@ -43,8 +43,8 @@ def linear_allgather(n: int) -> Steps:
     cost=lambda n: (1, (n - 1) / n),
     symmetry=rotation_of_pairs,
     ids={"openmpi": "1", "mpich": "scattered", "oneccl": "scatter"},
+    v={"openmpi": "1", "mpich": "scattered"},
 )
-@algorithm(COLLECTIVES["alltoallv"], name="linear", ids={"openmpi": "1", "mpich": "scattered"})
 def linear_alltoall(n: int) -> Steps:
     """Everyone sends every block to its receiver, all at once."""
     r = every_rank(n)
@@ -70,8 +70,7 @@ def two(n: int, **_: Any) -> Message | None:
     return None if n == 2 else Message("ranks.two", n=n)
 
 
-@algorithm(allgather, only=two, cost=lambda n: (1, 1 / 2), ids={"openmpi": "6"})
-@algorithm(COLLECTIVES["allgatherv"], only=two, ids={"openmpi": "5"})
+@algorithm(allgather, only=two, cost=lambda n: (1, 1 / 2), ids={"openmpi": "6"}, v={"openmpi": "5"})
 def two_rank(n: int) -> Steps:
     """Two ranks swap their blocks."""
     yield copy([0, 1], [1, 0], slot=[0, 1])
@@ -143,9 +142,9 @@ def all_pairs(n: int) -> Steps:
     cost=lambda n, *, window: (-(-(n - 1) // window), (n - 1) / n),
     symmetry=lambda n, **_: rotation_of_pairs(n),
     ids={"openmpi": "4"},
+    v={},
     presets={"openmpi:4": {"window": NO_LIMIT}},
 )
-@algorithm(COLLECTIVES["alltoallv"], ordered=True)
 def linear_window(n: int, *, window: Window = 4) -> Steps:
     """As linear, but each rank has at most `window` messages under way each way."""
     r = every_rank(n)
@@ -180,9 +179,9 @@ def _pairs_by_node(n: int, *, group: int, **_: Any) -> Symmetry:
     cost=lambda n, *, group, window: (-(-(n - 1) // window), (n - 1) / n),
     symmetry=_pairs_by_node,
     ids={"nccl": "SendRecv"},
+    v={"nccl": "SendRecv"},
     reference="NCCL src/init.cc, ncclP2pSchedule",
 )
-@algorithm(COLLECTIVES["alltoallv"], ordered=True, only=whole_nodes, ids={"nccl": "SendRecv"})
 @titled("NCCL point-to-point")
 def nccl_p2p(n: int, *, group: Group = 0, window: Window = 8) -> Steps:
     """NCCL's order of peers: node by node, rank by rank inside; `window` peers at a time."""

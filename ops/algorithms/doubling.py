@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allgather, allreduce, barrier, reduce_scatter
+from ops.collectives import allgather, allreduce, barrier, reduce_scatter
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
 from sim.schedule import NOTHING, Steps, copy, every_rank, reduce
@@ -30,8 +30,8 @@ def cores(n: int) -> Ints:
     cost=lambda n: (rounds(n), (n - 1) / n),
     symmetry=exchange,
     ids={"openmpi": "3", "mpich": "recursive_doubling"},
+    v={"mpich": "recursive_doubling"},
 )
-@algorithm(COLLECTIVES["allgatherv"], name="recursive_doubling", only=power_of_two, ids={"mpich": "recursive_doubling"})
 def doubling_allgather(n: int) -> Steps:
     """Pairs at distance 1, 2, 4 … swap all blocks they have.
 
@@ -145,12 +145,7 @@ def _reduce_scatter_cost(n: int) -> tuple[float, float, float]:
     exact=False,
     cost=_reduce_scatter_cost,
     ids={"openmpi": "block 2", "mpich": "recursive_doubling"},
-)
-@algorithm(
-    COLLECTIVES["reduce_scatterv"],
-    name="recursive_doubling",
-    ordered=True,
-    ids={"mpich": "recursive_doubling"},
+    v={"mpich": "recursive_doubling"},
 )
 def doubling_reduce_scatter(n: int) -> Steps:
     """Pairs at distance 1, 2, 4 … swap and add everything but the blocks of their own group so far.
@@ -213,9 +208,9 @@ def exchange_all(n: int, radix: int, turns: Iterable[tuple[int, Ints]]) -> Steps
     symmetry=lambda n, *, radix: by_digits(n, radix),
     cost=exchange_cost,
     ids={"mpich": "recexch_doubling", "ucc": "knomial"},
+    v={"ucc": "knomial"},
     presets={"mpich:recexch_doubling": {"radix": 2}},
 )
-@algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"ucc": "knomial"})
 def recursive_exchange(n: int, *, radix: Radix = 4) -> Steps:
     """Groups of `radix` ranks at distance 1, k, k² … exchange all their data.
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ops.algorithms.butterfly import halving, mirrored, scatter_cost, scatter_sums, spread
 from ops.algorithms.doubling import cores
-from ops.collectives import COLLECTIVES, allreduce, reduce_scatter
+from ops.collectives import allreduce, reduce_scatter
 from ops.collectives import reduce as reduce_to_root
 from ops.patterns import power_below, rounds, runs, windows
 from ops.registry import algorithm
@@ -21,12 +21,7 @@ from sim.topology import Ints
     symmetry=exchange,
     cost=lambda n: scatter_cost(n, [2] * rounds(power_below(n))),
     ids={"openmpi": "2, block 3", "mpich": "recursive_halving"},
-)
-@algorithm(
-    COLLECTIVES["reduce_scatterv"],
-    name="recursive_halving",
-    ordered=True,
-    ids={"openmpi": "2", "mpich": "recursive_halving"},
+    v={"openmpi": "2", "mpich": "recursive_halving"},
 )
 def halving_reduce_scatter(n: int) -> Steps:
     """Pairs at distance p/2 … 1 swap and add the half of their data that the other must end with.

@@ -7,7 +7,7 @@ A switch holds a whole segment before it passes it on, so more segments bring th
 import numpy as np
 
 from ops.algorithms.double_tree import up_and_down
-from ops.collectives import COLLECTIVES, allgather, allreduce, broadcast, reduce_scatter
+from ops.collectives import allgather, allreduce, broadcast, reduce_scatter
 from ops.patterns import Group, Segments, node_size, runs, tree, whole_nodes
 from ops.registry import algorithm
 from sim.registry import titled
@@ -45,13 +45,7 @@ def multicast(n: int, *, root: int = 0, segments: Segments = 8) -> Steps:
     pieces=lambda n, *, segments: segments,
     cost=lambda n, *, segments: (segments, (n - 1 + 1 / segments) / n),
     ids={"nccl": "NVLS", "ucc": "nvls"},
-)
-@algorithm(
-    COLLECTIVES["allgatherv"],
-    name="nvls",
-    switches=lambda n, **_: ("NVS",),
-    ordered=True,
-    pieces=lambda n, *, segments: segments,
+    v={},
 )
 @titled("NVLS")
 def nvls_allgather(n: int, *, segments: Segments = 8) -> Steps:

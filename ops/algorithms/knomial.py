@@ -96,8 +96,8 @@ def knomial_scatter(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     ordered=True,
     cost=lambda n, *, radix: (rounds(n, radix), (n - 1) / n),
     ids={"ucc": "knomial"},
+    v={},
 )
-@algorithm(COLLECTIVES["gatherv"], name="knomial", ordered=True)
 @titled("k-nomial")
 def knomial_gather(n: int, *, root: int = 0, radix: Radix = 4) -> Steps:
     """In each round one rank in `radix` collects the blocks of the others."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allreduce, barrier, broadcast, gather, reduce, scatter
+from ops.collectives import allreduce, barrier, broadcast, gather, reduce, scatter
 from ops.registry import algorithm
 from sim.schedule import NOTHING, Steps, copy
 from sim.schedule import steps as schedule
@@ -32,17 +32,25 @@ def linear_reduce(n: int, *, root: int = 0) -> Steps:
         yield schedule.reduce(r, root, slot=0)
 
 
-@algorithm(scatter, name="linear", cost=lambda n: (1, (n - 1) / n), ids={"openmpi": "1, 3"})
 @algorithm(
-    COLLECTIVES["scatterv"], name="linear", ids={"openmpi": "1", "mpich": "linear", "ucc": "linear", "kucg": "1"}
+    scatter,
+    name="linear",
+    cost=lambda n: (1, (n - 1) / n),
+    ids={"openmpi": "1, 3"},
+    v={"openmpi": "1", "mpich": "linear", "ucc": "linear", "kucg": "1"},
 )
 def linear_scatter(n: int, *, root: int = 0) -> Steps:
     """The root sends everyone its block, all at once."""
     yield copy(root, _others(n, root), slot=_others(n, root))
 
 
-@algorithm(gather, name="linear", cost=lambda n: (1, (n - 1) / n), ids={"openmpi": "1"})
-@algorithm(COLLECTIVES["gatherv"], name="linear", ids={"openmpi": "1", "mpich": "linear", "ucc": "linear", "kucg": "1"})
+@algorithm(
+    gather,
+    name="linear",
+    cost=lambda n: (1, (n - 1) / n),
+    ids={"openmpi": "1"},
+    v={"openmpi": "1", "mpich": "linear", "ucc": "linear", "kucg": "1"},
+)
 def linear_gather(n: int, *, root: int = 0) -> Steps:
     """Everyone sends its block to the root, all at once."""
     yield copy(_others(n, root), root, slot=_others(n, root))

@@ -4,7 +4,7 @@ import numpy as np
 
 from ops.algorithms.butterfly import halving, scatter_sums
 from ops.algorithms.doubling import exchange_all, exchange_cost
-from ops.collectives import COLLECTIVES, allgather, allreduce, alltoall, reduce_scatter
+from ops.collectives import allgather, allreduce, alltoall, reduce_scatter
 from ops.patterns import Radix, power_below, rounds, runs
 from ops.registry import algorithm, power_of_two
 from sim.registry import titled
@@ -74,10 +74,10 @@ def _bruck_cost(n: int, *, radix: int) -> tuple[float, float]:
     symmetry=lambda n, **_: rotation_of_pairs(n),
     cost=_bruck_cost,
     ids={"mpich": "k_brucks"},
+    v={},
     presets={"mpich:k_brucks": {"radix": 2}},
     reference="Bruck et al., TPDS 1997; MPICH src/mpi/coll/alltoall/alltoall_intra_k_brucks.c",
 )
-@algorithm(COLLECTIVES["alltoallv"], name="k_bruck", ordered=True)
 @titled("k-ary Bruck")
 def k_bruck_alltoall(n: int, *, radix: Radix = 4) -> Steps:
     """Phase k: blocks whose distance left to go has digit j at place k go j·radix^k ranks on, all j at once.
@@ -103,10 +103,10 @@ def k_bruck_alltoall(n: int, *, radix: Radix = 4) -> Steps:
     symmetry=lambda n, *, radix: by_digits(n, radix),
     cost=exchange_cost,
     ids={"mpich": "recexch_halving"},
+    v={},
     presets={"mpich:recexch_halving": {"radix": 2}},
     reference="MPICH src/mpi/coll/allgather, recexch with distance halving",
 )
-@algorithm(COLLECTIVES["allgatherv"], ordered=True)
 def recursive_exchange_halving(n: int, *, radix: Radix = 4) -> Steps:
     """As recursive_exchange, but groups far apart come first, so that the large messages go to neighbours.
 
@@ -125,9 +125,9 @@ def recursive_exchange_halving(n: int, *, radix: Radix = 4) -> Steps:
     symmetry=exchange,
     cost=lambda n: (rounds(n), (n - 1) / n, (n - 1) / n),
     ids={"mpich": "noncommutative"},
+    v={"mpich": "noncommutative"},
     reference="Träff, EuroPVM/MPI 2005; MPICH src/mpi/coll/reduce_scatter_block, noncommutative",
 )
-@algorithm(COLLECTIVES["reduce_scatterv"], only=power_of_two, ordered=True, ids={"mpich": "noncommutative"})
 def noncommutative(n: int) -> Steps:
     """Halving that starts with the next neighbour, which keeps rank order, on blocks sorted by their mirrored number.
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ops.collectives import COLLECTIVES, allgather
+from ops.collectives import allgather
 from ops.patterns import Group, node_size, runs, whole_nodes
 from ops.registry import algorithm, even
 from sim.registry import titled
@@ -18,9 +18,9 @@ from sim.schedule import Steps, copy
     ordered=True,
     cost=lambda n: (n // 2, (n - 1) / n),
     ids={"openmpi": "5", "ucc": "neighbor"},
+    v={"openmpi": "4", "kucg": "1"},
     reference="Chen et al., HPC Asia 2005",
 )
-@algorithm(COLLECTIVES["allgatherv"], only=even, ordered=True, ids={"openmpi": "4", "kucg": "1"})
 def neighbor_exchange(n: int) -> Steps:
     """Neighbours pair up, now to one side, now to the other, and swap the two blocks they heard last."""
     r = np.arange(n)
@@ -55,8 +55,7 @@ def _moments(n: int) -> int:
     return n - 1 + n % 2 if n > 1 else 0
 
 
-@algorithm(allgather, ordered=True, cost=lambda n: (_moments(n), _moments(n) / n))
-@algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"kucg": "3"})
+@algorithm(allgather, ordered=True, cost=lambda n: (_moments(n), _moments(n) / n), v={"kucg": "3"})
 @titled("HPL ring")
 def ring_hpl(n: int) -> Steps:
     """Neighbours swap blocks, each rank in turn with its right and its left one.
@@ -73,8 +72,7 @@ def _rolling_cost(n: int, *, group: int) -> tuple[float, float]:
     return between + inside, (between + inside * (n // g)) / n
 
 
-@algorithm(allgather, ordered=True, only=whole_nodes, cost=_rolling_cost)
-@algorithm(COLLECTIVES["allgatherv"], ordered=True, only=whole_nodes, ids={"kucg": "6"})
+@algorithm(allgather, ordered=True, only=whole_nodes, cost=_rolling_cost, v={"kucg": "6"})
 def node_aware_rolling(n: int, *, group: Group = 0) -> Steps:
     """Ring-HPL between the nodes, one ring per local rank; then Ring-HPL inside each node with all it has."""
     g = node_size(n, group)

@@ -5,7 +5,7 @@ Rank i of node a is written (a, i); there are N nodes of g ranks.
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, alltoall
+from ops.collectives import alltoall
 from ops.patterns import Group, node_size, runs, whole_nodes
 from ops.registry import algorithm
 from sim.schedule import NOTHING, Steps, copy
@@ -17,8 +17,7 @@ def _two_step_cost(n: int, *, group: int) -> tuple[float, float]:
     return (g > 1) + (nodes > 1), (g - 1) / g + (nodes - 1) / nodes
 
 
-@algorithm(alltoall, only=whole_nodes, cost=_two_step_cost, ids={"msccl": "two_step"})
-@algorithm(COLLECTIVES["alltoallv"], only=whole_nodes)
+@algorithm(alltoall, only=whole_nodes, cost=_two_step_cost, ids={"msccl": "two_step"}, v={})
 def two_step(n: int, *, group: Group = 0) -> Steps:
     """Ranks of a node first hand each other what is for the same position elsewhere, then one message per node goes.
 
@@ -52,8 +51,8 @@ def _three_step_cost(n: int, *, group: int) -> tuple[float, float]:
     exact=False,
     cost=_three_step_cost,
     ids={"msccl": "three_step", "ucc": "node_split"},
+    v={"ucc": "node_split"},
 )
-@algorithm(COLLECTIVES["alltoallv"], ordered=True, only=whole_nodes, ids={"ucc": "node_split"})
 def three_step(n: int, *, group: Group = 0) -> Steps:
     """One pair of ranks owns each pair of nodes: collect there, send one message, hand out.
 

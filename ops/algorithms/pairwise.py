@@ -1,6 +1,6 @@
 """Pairwise algorithms: n - 1 rounds, in each of which everyone sends to one rank and hears from one other."""
 
-from ops.collectives import COLLECTIVES, alltoall, reduce_scatter
+from ops.collectives import alltoall, reduce_scatter
 from ops.registry import algorithm
 from sim.schedule import Steps, copy, every_rank, reduce
 from sim.symmetry.renamings import rotation, rotation_of_pairs
@@ -13,9 +13,7 @@ from sim.symmetry.renamings import rotation, rotation_of_pairs
     cost=lambda n: (n - 1, (n - 1) / n),
     symmetry=rotation_of_pairs,
     ids={"openmpi": "2", "mpich": "pairwise", "ucc": "pairwise"},
-)
-@algorithm(
-    COLLECTIVES["alltoallv"], name="pairwise", ordered=True, ids={"openmpi": "2", "ucc": "pairwise", "kucg": "stars 1"}
+    v={"openmpi": "2", "ucc": "pairwise", "kucg": "stars 1"},
 )
 def pairwise_alltoall(n: int) -> Steps:
     """Round i: everyone sends to the rank i places on and hears from the one i places back."""
@@ -31,8 +29,8 @@ def pairwise_alltoall(n: int) -> Steps:
     cost=lambda n: (n - 1, (n - 1) / n, (n - 1) / n),
     symmetry=rotation,
     ids={"mpich": "pairwise", "oneccl": "naive"},
+    v={"mpich": "pairwise"},
 )
-@algorithm(COLLECTIVES["reduce_scatterv"], name="pairwise", ids={"mpich": "pairwise"})
 def pairwise_reduce_scatter(n: int) -> Steps:
     """Round i: everyone sends the rank i places on its block, which that rank adds to its own."""
     r = every_rank(n)

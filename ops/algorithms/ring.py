@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allgather, allreduce, reduce_scatter
+from ops.collectives import allgather, allreduce, reduce_scatter
 from ops.patterns import Channels, Segments, runs
 from ops.registry import algorithm
 from sim.schedule import Steps, around, copy, every_rank, in_turn, reduce
@@ -17,8 +17,8 @@ from sim.symmetry.renamings import rotation
     cost=lambda n: (n - 1, (n - 1) / n, (n - 1) / n),
     symmetry=rotation,
     ids={"openmpi": "3", "nccl": "Ring", "ucc": "ring", "oneccl": "ring"},
+    v={"openmpi": "3", "ucc": "ring"},
 )
-@algorithm(COLLECTIVES["reduce_scatterv"], name="ring", ids={"openmpi": "3", "ucc": "ring"})
 def ring_reduce_scatter(n: int) -> Steps:
     """Partial sums travel once round the ring; rank r ends with block r.
 
@@ -44,11 +44,7 @@ def ring_reduce_scatter(n: int) -> Steps:
     cost=lambda n: (n - 1, (n - 1) / n),
     symmetry=rotation,
     ids={"openmpi": "4", "mpich": "ring", "nccl": "Ring", "ucc": "ring", "oneccl": "ring"},
-)
-@algorithm(
-    COLLECTIVES["allgatherv"],
-    name="ring",
-    ids={"openmpi": "3", "mpich": "ring", "nccl": "Ring", "ucc": "ring", "kucg": "2"},
+    v={"openmpi": "3", "mpich": "ring", "nccl": "Ring", "ucc": "ring", "kucg": "2"},
 )
 def ring_allgather(n: int) -> Steps:
     """Every block travels once round the ring.

@@ -5,7 +5,7 @@ The block of rank b travels from its owner at offset 0 to all offsets o; offset 
 
 import numpy as np
 
-from ops.collectives import COLLECTIVES, allgather, reduce_scatter
+from ops.collectives import allgather, reduce_scatter
 from ops.patterns import power_below, rounds
 from ops.registry import algorithm
 from sim.parameters import Count
@@ -21,9 +21,9 @@ from sim.topology import Ints
     ordered=True,
     cost=lambda n: (rounds(n), (n - 1) / n),
     ids={"openmpi": "7", "ucc": "sparbit"},
+    v={"openmpi": "6"},
     reference="Loch and Koslovski, Sparbit, 2021",
 )
-@algorithm(COLLECTIVES["allgatherv"], ordered=True, ids={"openmpi": "6"})
 @titled("Sparbit")
 def sparbit(n: int) -> Steps:
     """Distances halve; at each, everyone passes on every second offset of every block, a message a block."""
@@ -69,9 +69,9 @@ def _pat_rounds(n: int, aggregate: int) -> int:
     symmetry=lambda n, **_: rotation(n),
     cost=lambda n, *, aggregate: (_pat_rounds(n, aggregate), (n - 1) / n),
     ids={"nccl": "PAT"},
+    v={},
     reference="Jeaugey, PAT, 2025; NCCL src/include/collectives.h",
 )
-@algorithm(COLLECTIVES["allgatherv"], name="pat", ordered=True)
 @titled("PAT")
 def pat_allgather(n: int, *, aggregate: Count = 4) -> Steps:
     """Parallel aggregated trees: far hops first, at most `aggregate` blocks a message.
@@ -89,9 +89,9 @@ def pat_allgather(n: int, *, aggregate: Count = 4) -> Steps:
     ordered=True,
     cost=lambda n, *, aggregate: (_pat_rounds(n, aggregate), (n - 1) / n, (n - 1) / n),
     ids={"nccl": "PAT"},
+    v={},
     reference="Jeaugey, PAT, 2025; NCCL src/include/collectives.h",
 )
-@algorithm(COLLECTIVES["reduce_scatterv"], name="pat", ordered=True)
 @titled("PAT")
 def pat_reduce_scatter(n: int, *, aggregate: Count = 4) -> Steps:
     """Parallel aggregated trees backwards: sums flow towards the owners, far hops last."""

@@ -6,7 +6,7 @@ Places count from the root; place v's children stand at v + 2^k for every 2^k be
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ops.collectives import COLLECTIVES, allreduce, barrier, broadcast, gather, reduce, scatter
+from ops.collectives import allreduce, barrier, broadcast, gather, reduce, scatter
 from ops.patterns import from_root, rounds, runs
 from ops.registry import algorithm
 from sim.registry import titled
@@ -82,8 +82,8 @@ def binomial_reduce(n: int, *, root: int = 0) -> Steps:
     ordered=True,
     cost=lambda n: (rounds(n), (n - 1) / n),
     ids={"openmpi": "2", "mpich": "binomial"},
+    v={},
 )
-@algorithm(COLLECTIVES["scatterv"], name="binomial", ordered=True)
 def binomial_scatter(n: int, *, root: int = 0) -> Steps:
     """Each rank with several blocks sends half of them on, until each rank has its own.
 
@@ -107,8 +107,8 @@ def binomial_scatter(n: int, *, root: int = 0) -> Steps:
     ordered=True,
     cost=lambda n: (rounds(n), (n - 1) / n),
     ids={"openmpi": "2", "mpich": "binomial"},
+    v={},
 )
-@algorithm(COLLECTIVES["gatherv"], name="binomial", ordered=True)
 def binomial_gather(n: int, *, root: int = 0) -> Steps:
     """Half of those who hold blocks hand them to the other half, until one holds all."""
     for k in range(rounds(n)):

@@ -30,7 +30,7 @@ def remedy(outcome: Outcome) -> Message | None:
     plan = replace(outcome.plan, against="")
     if plan.schedule or plan.python or outcome.transfers > MOST:
         return None
-    tried = [*_rerouted_all(plan), *_faster_links(plan, outcome)]
+    tried = [*_rerouted_all(plan), *faster_links(plan, outcome)]
     best = fastest(plan)
     count = best.compared if best else 0
     if best and best.algorithm != plan.algorithm:
@@ -46,14 +46,6 @@ def remedy(outcome: Outcome) -> Message | None:
     return Message("answer.remedy.none", count=count) if count > 1 else None
 
 
-def faster_link(outcome: Outcome) -> Message | None:
-    """Return what a page finds by itself, twice the bandwidth where everybody waits; None if that wins too little."""
-    if not outcome.plan or outcome.transfers > MOST:
-        return None
-    tried = _faster_links(replace(outcome.plan, against=""), outcome)
-    return next((message for time, message in tried if time < WORTH * outcome.time), None)
-
-
 def _rerouted_all(plan: Plan) -> Iterator[tuple[float, Message]]:
     """Other ways round a dead link: the seconds that a run takes then, and how that is said."""
     for word in LISTS:
@@ -63,8 +55,8 @@ def _rerouted_all(plan: Plan) -> Iterator[tuple[float, Message]]:
             yield time, Message("answer.remedy.reroute", time=fmt_time(time))
 
 
-def _faster_links(plan: Plan, outcome: Outcome) -> Iterator[tuple[float, Message]]:
-    """Twice the bandwidth on the link that is waited for, likewise."""
+def faster_links(plan: Plan, outcome: Outcome) -> Iterator[tuple[float, Message]]:
+    """Twice the bandwidth on the link that is waited for: the seconds that a run takes then, and how that is said."""
     if outcome.link and outcome.link.share >= LEAST:
         src, dst = outcome.links.names[outcome.link.link].split(" → ")
         spec = f"set_link:{written({'src': src, 'dst': dst, 'times': '2'})}"

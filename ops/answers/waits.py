@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.run import Run
-from sim.base.ragged import take
+from sim.base.ragged import row_numbers, take
 from sim.topology import Floats, Topology
 from sim.trace import Trace
 from sim.trace.breakdown import PARTS, Breakdown
@@ -58,7 +58,8 @@ def link_waited_for(run: Run) -> Holder | None:
 
 def link_name(topology: Topology, link: int) -> str:
     """Return a link by its two ends."""
-    return f"{topology.links[link].src} → {topology.links[link].dst}"
+    ends = topology.links[link]
+    return f"{ends.src} → {ends.dst}"
 
 
 def _is_counted(run: Run) -> bool:
@@ -68,7 +69,7 @@ def _is_counted(run: Run) -> bool:
 def _crossing(trace: Trace, several: list[int]) -> NDArray[np.bool_]:
     """Which transfers cross one of some links."""
     offsets, links = take(*trace.routes, trace.route)
-    row = np.repeat(np.arange(len(trace.route)), np.diff(offsets))
+    row = row_numbers(offsets)
     return np.asarray(np.bincount(row[np.isin(links, several)], minlength=len(trace.route)) > 0)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ops.answers.waits import link_name
 from ops.diagnosis.ring_order import Hops, hops_of, ring_order
 from ops.lab.sensitivity import By, Swing, sensitivity
 from ops.plan import Plan
@@ -182,14 +183,10 @@ def _rank(topology: Topology, hops: Hops, narrow: np.ndarray, load: np.ndarray, 
         numa=device.numa,
         rate=float(np.nanmean(1 / narrow)),
         slowest=float(1 / np.nanmax(narrow)),
-        narrow=_named(topology, link),
+        narrow=link_name(topology, link),
         behind=behind,
         next=names[following],
-        over=_named(topology, over),
+        over=link_name(topology, over),
         shared=int(load[over]),
         pace=float(1 / crossed[over]),
     )
-
-
-def _named(topology: Topology, link: int) -> str:
-    return f"{topology.links[link].src} → {topology.links[link].dst}"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.ragged import row_numbers
 from sim.topology import Topology
 
 MOST_SEARCHED = 8
@@ -43,7 +44,7 @@ def hops_of(topology: Topology) -> Hops:
     a, b = np.nonzero(~np.eye(n, dtype=bool))
     offsets, links = topology.routes(ranks[a], ranks[b])
     crosses = np.zeros((n, n, len(topology.links)), np.uint8)
-    pair = np.repeat(np.arange(len(a)), np.diff(offsets))
+    pair = row_numbers(offsets)
     np.add.at(crosses, (a[pair], b[pair], links), 1)
     latency = np.zeros((n, n))
     np.add.at(latency, (a[pair], b[pair]), topology.latency[links])

@@ -65,8 +65,7 @@ def words_of(cell: WorkloadPlan) -> dict[str, Any]:
 def facts_of(cell: WorkloadPlan) -> dict[str, Any]:
     """Return what a step came to. Raises InputError and StalledError."""
     step = cell.entry.run(_topology(cell.machine), dict(cell.settings))
-    links = step.topology.links
-    busiest = int(step.link_bytes.argmax()) if len(links) and step.link_bytes.any() else None
+    links, busiest = step.topology.links, step.busiest
     return {
         "ranks": step.ranks,
         "time_s": step.time,

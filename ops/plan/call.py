@@ -5,16 +5,16 @@ from dataclasses import replace
 from inspect import signature
 from numbers import Integral, Real
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
 from ops.formats import schedule_text
 from ops.plan.mistakes import check_words
 from ops.plan.model import Plan, PreparedRun
-from ops.plan.notation import assignments, entries, size_word
+from ops.plan.notation import entries, size_word
 from ops.registry import ALGORITHMS, Algorithm
 from ops.run import FEW, Run, Work, execute
-from ops.run.work import imported, registered
+from ops.run.work import imported
+from sim.base.files.textfile import is_file
 from sim.errors import InputError, KindError, expect_kind
 from sim.faults import Perturbation
 from sim.formats import FORMATS
@@ -164,7 +164,7 @@ def _plan_of(algorithm: Any) -> tuple[Plan, Schedule | Algorithm | Work | None]:
         algorithm, (str, PathLike), "algorithm", "give a name like 'allreduce.ring', a file, a Schedule or a Plan"
     )
     text = fspath(algorithm)
-    if isinstance(algorithm, str) and (text in ALGORITHMS or not _is_file(text)):
+    if isinstance(algorithm, str) and (text in ALGORITHMS or not is_file(text)):
         return Plan().of(text), None
     if text.endswith(".py"):
         raise InputError("call.python_file", path=text)
@@ -187,9 +187,7 @@ def _work(plan: Plan, topology: Topology, made: Schedule | Algorithm | Work | No
     if made is None:
         return plan.work(topology)
     if isinstance(made, Algorithm):
-        ranks, root = topology.taking_part(plan.ranks), plan.root if made.collective.rooted else 0
-        settings = assignments(plan.settings, made.name)
-        work = registered(made, ranks, root=root, topology=topology, settings=settings)
+        work = plan.registered(made, topology)
     else:
         work = imported(made) if isinstance(made, Schedule) else made
         if plan.ranks not in (0, work.n):
@@ -207,19 +205,11 @@ def placed_plan(plan: Plan, machine: Any) -> tuple[Plan, Topology]:
     text = fspath(machine)
     if "\n" in text:
         plan = replace(plan, capture=text)
-    elif isinstance(machine, str) and (parse_spec(text)[0] in MACHINES or not _is_file(text)):
+    elif isinstance(machine, str) and (parse_spec(text)[0] in MACHINES or not is_file(text)):
         plan = replace(plan, machine=text, capture="")
     else:
         plan = replace(plan, capture=FORMATS.text(text), capture_name=text)
     return plan, plan.topology()
-
-
-def _is_file(text: str) -> bool:
-    """Whether a text is the path of a file; no text that is too long for one is."""
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _size(size: Any) -> str:

@@ -1,12 +1,12 @@
 """What a library would run, as a work: `gloo.allreduce` is what Gloo takes for an allreduce, at Gloo's costs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ops.backends import AUTO, BACKENDS, SHAPES, Backend, shaped
+from ops.backends import AUTO, BACKENDS, SHAPES, burdened, shaped
 from ops.collectives import COLLECTIVES
 from ops.communicators.selection import Selection
 from ops.libraries import LIBRARIES, CollectiveCall, Members
@@ -87,14 +87,10 @@ def _forced(collective: str, word: str) -> dict[str, tuple[str, dict[str, Any]]]
 
 def _costs(library: str) -> Perturbation:
     """The machine at a backend's costs, whose first messages wait for the launch; without a name: it is no fault."""
-    backend: Backend = next(backend for backend in BACKENDS.values() if backend.library == library)
-
-    def burdened(machine: Topology) -> Topology:
-        overhead, gamma = machine.overhead + backend.overhead, machine.gamma + backend.gamma
-        return replace(machine, overhead=overhead, gamma=gamma)
+    backend = next(backend for backend in BACKENDS.values() if backend.library == library)
 
     def delay(schedule: Schedule, sizes: Floats) -> Floats:
         first = waits(schedule).pending[: schedule.transfers] == 0
         return np.where(first, backend.launch, 0.0)
 
-    return Perturbation(machine=burdened, delay=delay)
+    return Perturbation(machine=partial(burdened, backend=backend), delay=delay)

@@ -209,9 +209,8 @@ class Plan:
             if changes.get("machine", "").partition(":")[0] != self.machine.partition(":")[0]:
                 fresh["calibration"] = ""
         plain = replace(self, against="", **fresh)
-        kinds = {field.name: type(getattr(plain, field.name)) for field in fields(plain)}
         values: dict[str, Any] = {
-            name: text == "yes" if kinds[name] is bool else kinds[name](text) for name, text in changes.items()
+            name: text == "yes" if KINDS[name] is bool else KINDS[name](text) for name, text in changes.items()
         }
         if values.get("capture"):
             values["capture"] = unpacked(values["capture"], example_captures(), "capture")
@@ -264,7 +263,7 @@ class Plan:
 
     def _named(self, topology: Topology | None) -> Work:
         if self.python:
-            return self._registered(algorithm_of_file(self.python, self.algorithm or None), topology)
+            return self.registered(algorithm_of_file(self.python, self.algorithm or None), topology)
         if self.schedule:
             return self._from_file(topology)
         if self.algorithm.startswith(NCCL):
@@ -273,7 +272,7 @@ class Plan:
             return self._as_library_chooses(topology)
         if not self.algorithm:
             raise InputError("plan.nothing")
-        return self._registered(ALGORITHMS[self.algorithm], topology)
+        return self.registered(ALGORITHMS[self.algorithm], topology)
 
     def _from_file(self, topology: Topology | None) -> Work:
         """The schedule of a file; with `protocol=`, one of NCCL's or the `file`'s own, at what that costs here."""
@@ -282,7 +281,8 @@ class Plan:
         work = _read(self.schedule, self.schedule_name, written(settings))
         return priced(work, topology, self.schedule, as_nccl_writes(word)) if word and topology else work
 
-    def _registered(self, entry: Algorithm, topology: Topology | None) -> Work:
+    def registered(self, entry: Algorithm, topology: Topology | None) -> Work:
+        """An algorithm with the plan's ranks, root and parameters. Raises InputError."""
         settings = assignments(self.settings, entry.name)
         if topology is None and not self.ranks:
             raise InputError("plan.ranks", algorithm=entry.name)

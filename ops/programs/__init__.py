@@ -1,4 +1,4 @@
-"""Programs: Python scripts written for mpi4py or torch.distributed, run on the simulated cluster.
+"""Programs: Python scripts written for mpi4py, run on the simulated cluster; for PyTorch see `ops.programs.pytorch`.
 
 >>> from sim.machines import build
 >>> outcome = run_source("from mpi4py import MPI; print('rank', MPI.COMM_WORLD.rank)", build("switch:ranks=2"), 2)
@@ -37,7 +37,7 @@ def run_program(
     history: bool = False,
     echo: Callable[[str], None] | None = None,
 ) -> ProgramRun:
-    """Run a script that uses mpi4py or torch.distributed on a simulated machine; MPI is not needed.
+    """Run a script that uses mpi4py on a simulated machine; MPI is not needed.
 
     The script is executed.
 
@@ -52,8 +52,7 @@ def run_program(
     argv : list of str
         Arguments of the script.
     library : str
-        Whose rule chooses algorithms, an entry of `ops.libraries`; Open MPI's for mpi4py and its backend's for
-        torch.distributed unless given.
+        Whose rule chooses algorithms, an entry of `ops.libraries`; Open MPI's unless given.
     forced : mapping
         An algorithm and its parameters for some collectives.
     eager : float

@@ -26,8 +26,8 @@ MESSAGE, MESSAGE_S = 1500, 1.5e-3
 """Bytes and seconds of a message of background traffic, which the world sends one by one."""
 CELL = 1500
 """Bytes of a cell of a grid while it waits and when it is done."""
-PAIR, PAIR_S = 120, 1e-6
-"""Bytes and seconds of a pair of devices in a table of all pairs."""
+PAIR = 120
+"""Bytes of a pair of devices in a table of all pairs."""
 SAMPLED = 30_000
 """A smaller schedule of so many transfers tells enough of how they grow."""
 GROWTH = tuple((p, q) for p in (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0) for q in (0, 1, 2))

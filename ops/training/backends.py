@@ -1,11 +1,11 @@
 """What workloads take to communicate by: a network, an algorithm, and a backend with its costs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import lru_cache, wraps
+from dataclasses import dataclass
+from functools import wraps
 from typing import Annotated, Any, TypeVar
 
-from ops.backends import AUTO, BACKENDS, SHAPES
+from ops.backends import AUTO, BACKENDS, SHAPES, burdened
 from ops.libraries.nccl.own.numbers import embodied
 from ops.training.standins.folded import Replicas, folded_world
 from ops.training.standins.uniform import MOST_RANKS, UniformWorld
@@ -74,15 +74,9 @@ def world_of(
         names = costs.forced
     forced = {name.partition(".")[0]: (name, dict[str, Any]()) for name in names}
     own = embodied(topology) if costs.library == "nccl" else topology
-    machine = burdened(own, costs.overhead, costs.gamma)
+    machine = burdened(own, costs)
     options = WorldOptions(costs.library, forced, transport.shape, costs.launch, interference, variation)
     if uniform and ranks_at_work(machine, ranks) > MOST_RANKS:
         return UniformWorld(machine, ranks, options)
     folded = folded_world(machine, ranks, options, alike) if alike is not None else None
     return folded or World(machine, ranks, **options._asdict())
-
-
-@lru_cache(maxsize=8)
-def burdened(topology: Topology, overhead: float, gamma: float) -> Topology:
-    """The machine with a backend's costs; one for all worlds of a step, as what is found out about it is kept by it."""
-    return replace(topology, overhead=topology.overhead + overhead, gamma=topology.gamma + gamma)

@@ -224,6 +224,11 @@ class TrainingStep:
         ]  # fmt: skip
 
     @property
+    def busiest(self) -> int | None:
+        """The number of the link that most bytes crossed; None where nothing crossed any."""
+        return int(self.link_bytes.argmax()) if self.link_bytes.any() else None
+
+    @property
     def verified(self) -> bool:
         """Whether every collective's contributions were there exactly once."""
         return all(call.verified for call in self.calls)

@@ -1,5 +1,6 @@
 """Ragged arrays: rows of unequal length in one array, row i from `offsets[i]` up to `offsets[i + 1]`."""
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -8,6 +9,36 @@ from numpy.typing import NDArray
 Index = NDArray[np.integer[Any]]
 Offset = TypeVar("Offset", bound=np.integer[Any])
 Value = TypeVar("Value", bound=np.generic)
+
+
+def offsets_of(lengths: NDArray[Any] | Sequence[int]) -> NDArray[np.int64]:
+    """Return where rows of these lengths begin, and behind them where the last one ends.
+
+    >>> offsets_of([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def counts_of(offsets: Index, is_marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many values of every row are marked.
+
+    >>> counts_of(np.array([0, 2, 2, 5]), np.array([True, False, True, True, False]))
+    array([1, 0, 2])
+    """
+    before = offsets_of(is_marked)
+    return before[offsets[1:]] - before[offsets[:-1]]
+
+
+def row_numbers(offsets: Index) -> NDArray[np.int64]:
+    """Return of every value the row it stands in.
+
+    >>> row_numbers(np.array([0, 2, 2, 5]))
+    array([0, 0, 2, 2, 2])
+    """
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
 def ranges(starts: Index | int, lengths: Index) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints
+from sim.base.ragged import offsets_of
 from sim.fabric import kernel
 from sim.fabric.calendar import HEAP, NODES, Calendar
 from sim.fabric.links import NONE
@@ -153,7 +154,7 @@ class AlikeArena(Arena):
         offsets, links = self.routes
         crossing = np.repeat(np.repeat(self._pairs, int(self.fabric.alike.count[WIDTH])), np.diff(offsets))
         claims = np.bincount(links, crossing, len(self.claims)).astype(np.int64)
-        first = np.concatenate([[0], np.cumsum(claims)])
+        first = offsets_of(claims)
         net = self.fabric.net
         lists = {name: getattr(net, name) for name in ("members", "elsewhere", "flow", "finish")}
         room = {name: np.empty((first[-1], *old.shape[1:]), old.dtype) for name, old in lists.items()}

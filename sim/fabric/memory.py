@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sim.base.arrays import blank
 from sim.base.compiled import twin
-from sim.base.ragged import take
+from sim.base.ragged import counts_of, offsets_of, take
 from sim.fabric import kernel, links
 from sim.fabric.calendar import calendar
 from sim.fabric.connections import no_connections
@@ -234,9 +234,8 @@ class Arena:
 
     def crosses(self, route: Ints, links: Sequence[int] | Ints) -> NDArray[np.bool_]:
         """Which of some route numbers cross any of these links."""
-        faulty = np.isin(self.routes.links, links)
-        sums = np.concatenate([[0], np.cumsum(faulty)])
-        return (sums[self.routes.offsets[1:]] > sums[self.routes.offsets[:-1]])[route]
+        offsets, crossed = self.routes
+        return (counts_of(offsets, np.isin(crossed, links)) > 0)[route]
 
     def _nowhere(self) -> int:
         """The number of a route that leaves no device."""
@@ -326,7 +325,7 @@ class Arena:
             self.crossbar = crossbar(len(self.claims), width)
         if (self.claims <= np.diff(net.first)).all():
             return
-        first = np.concatenate([[0], np.cumsum(self.claims if not self.rows else 2 * self.claims)])
+        first = offsets_of(self.claims if not self.rows else 2 * self.claims)
         lists = {name: getattr(net, name) for name in ("members", "elsewhere", "flow", "finish")}
         wider = {name: np.empty((first[-1], *old.shape[1:]), old.dtype) for name, old in lists.items()}
         for link in np.nonzero(net.state[:, TAKEN] + net.state[:, LISTED])[0]:

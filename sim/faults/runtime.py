@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sim.base import watch
 from sim.base.arrays import Floats, Ints
-from sim.base.ragged import take
+from sim.base.ragged import counts_of, take
 from sim.engine.job import Job
 from sim.errors import InputError, Message, StalledError
 from sim.fabric.links import LOAD
@@ -201,8 +201,7 @@ def _detoured(
     if schedule.via is None:
         return machine.routes(src, dst)
     own = through(plain.routes, np.column_stack([src, schedule.via(*ends, schedule.channel[transfers]), dst]))
-    crossed = np.concatenate([[0], np.cumsum(np.isin(own.links, shut))])
-    blocked = crossed[own.offsets[1:]] > crossed[own.offsets[:-1]]
+    blocked = counts_of(own.offsets, np.isin(own.links, shut)) > 0
     kept = Routes(*take(*own, np.flatnonzero(~blocked).astype(np.int32)))
     return merge(blocked, machine.routes(src[blocked], dst[blocked]), kept)
 

@@ -1,5 +1,6 @@
 """A box of GeForce cards over two sockets, where the farther path can be slower than a copy through host memory."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ from sim.machines import called, machine
 from sim.parameters import Bounds
 from sim.registry import titled
 from sim.topology import Ints, Router, Routes, Topology
-from sim.topology.host import AMPERE, Place, build_host, gpu
+from sim.topology.host import AMPERE, Leaf, Place, Rates, build_host, gpu
 from sim.topology.path_classes import pair_classes
 from sim.topology.routing import chain, merge
 from sim.units import Bandwidth, GBps
@@ -44,7 +45,12 @@ def geforce_4090(
     pix = switch if p2p != "no" else AMPERE.pix
     rates = replace(AMPERE, pix=pix, phb=AMPERE.pix, sys=sockets if p2p == "all" else host_copy)
     leaves = [gpu(i, Place(domain=int(i >= first))) for i in range(gpus)]
-    host = build_host("geforce_4090", leaves, rates, {}, empty_numa={0, 1} - {leaf.numa for leaf in leaves})
+    return two_sockets("geforce_4090", leaves, rates, p2p)
+
+
+def two_sockets(name: str, leaves: Sequence[Leaf], rates: Rates, p2p: str) -> Topology:
+    """Cards without NVLinks on two sockets; `p2p` says who writes to whose memory."""
+    host = build_host(name, leaves, rates, {}, numa_nodes=(0, 1))
     host = replace(host, pairs=pair_classes(host))
     return host if p2p == "all" else replace(host, router=through_host(host, near=p2p == "near"))
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from sim.base.ragged import ranges
+from sim.base.ragged import offsets_of, ranges
 from sim.base.size import room_for
 from sim.machines import machine
 from sim.parameters import Bounds, Devices
@@ -77,7 +77,7 @@ def ring(
         up = (dst.astype(np.int64) - src) % ranks
         down = ranks - up if len(steps) == 2 else np.full_like(up, ranks)
         hops = np.where(up == 0, 0, np.minimum(up, down))
-        offsets = np.concatenate([[0], np.cumsum(hops)])
+        offsets = offsets_of(hops)
         nth = ranges(0, hops)
         downwards = np.repeat(down < up, hops)
         at = (np.repeat(src, hops) + np.where(downwards, -nth, nth)) % ranks

@@ -4,12 +4,11 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from sim.machines import machine
-from sim.machines.geforce import HOST_COPY, PEER, through_host
+from sim.machines.geforce import HOST_COPY, PEER, two_sockets
 from sim.parameters import Bounds
 from sim.registry import titled
 from sim.topology import Topology
-from sim.topology.host import AMPERE, Place, build_host, gpu
-from sim.topology.path_classes import pair_classes
+from sim.topology.host import AMPERE, Place, gpu
 from sim.units import Bandwidth
 
 
@@ -29,6 +28,4 @@ def l20(
     """
     rates = replace(AMPERE, sys=PEER[True][1] if p2p == "all" else host_copy)
     leaves = [gpu(i, Place(domain=i // 4, bridge=i % 4 // 2)) for i in range(gpus)]
-    host = build_host("l20", leaves, rates, {}, empty_numa={0, 1} - {leaf.numa for leaf in leaves})
-    host = replace(host, pairs=pair_classes(host))
-    return host if p2p == "all" else replace(host, router=through_host(host, near=p2p == "near"))
+    return two_sockets("l20", leaves, rates, p2p)

@@ -50,8 +50,7 @@ def numa(
             leaves.append(gpu(s * gpus + i, place))
         leaves += [nic_at(s * nics + k, Place(domain=s * domains + k % domains)) for k in range(nics)]
     rates = replace(AMPERE, generation="", pix=pcie, pxb=pcie, phb=pcie, node=pcie, sys=sys, nic=nic)
-    present = {leaf.numa for leaf in leaves}
-    host = build_host("numa", leaves, rates, {}, empty_numa=set(range(sockets * domains)) - present)
+    host = build_host("numa", leaves, rates, {}, numa_nodes=range(sockets * domains))
     host = _joined(host, sockets, domains, inner, sys)
     host = with_memory(replace(host, pairs=pair_classes(host)), memory)
     if not p2p:

@@ -55,8 +55,7 @@ def dual_socket_pcie(
     )
     leaves = [gpu(i, Place(domain=i // half, bridge=i % half // per_switch)) for i in range(gpus)]
     leaves += [nic_at(k, Place(domain=k % 2)) for k in range(nics)]
-    present = {leaf.numa for leaf in leaves}
-    host = build_host("dual_socket_pcie", leaves, rates, {}, empty_numa={0, 1} - present)
+    host = build_host("dual_socket_pcie", leaves, rates, {}, numa_nodes=(0, 1))
     host = replace(host, pairs=pair_classes(host))
     if not p2p:
         host = replace(host, router=through_host(host, near=False))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim.base.ragged import ranges
+from sim.base.ragged import counts_of, offsets_of, ranges, row_numbers
 from sim.errors import InputError
 from sim.topology import Device, Ints, Link, Router, Routes, Topology
 from sim.topology.devices import LINK_KINDS, link_kinds
@@ -93,20 +93,18 @@ def unloaded(host: Topology, level: str = "LOC") -> Router:
 
     def route(src: Ints, dst: Ints) -> Routes:
         whole = direct(src, dst)
-        on_net = np.concatenate([[0], np.cumsum(crosses[whole.links])])
-        counts = on_net[whole.offsets[1:]] - on_net[whole.offsets[:-1]]
+        counts = counts_of(whole.offsets, crosses[whole.links])
         between = is_gpu[src] & is_gpu[dst] & (counts > 0)
         if not between.any():
             return end(src, dst)
         a, b = src[between], dst[between]
         offsets, links = direct(a, b)
         at = np.flatnonzero(crosses[links])
-        route_of = np.repeat(np.arange(len(a)), np.diff(offsets))[at]
+        route_of = row_numbers(offsets)[at]
         first = at[np.searchsorted(route_of, np.arange(len(a)))]
         last = at[np.searchsorted(route_of, np.arange(len(a)), "right") - 1]
-        middle = Routes(
-            np.concatenate([[0], np.cumsum(last - first + 1)]).astype(np.int32), links[ranges(first, last - first + 1)]
-        )
+        lengths = last - first + 1
+        middle = Routes(offsets_of(lengths).astype(np.int32), links[ranges(first, lengths)])
         ways = chain(end(a, tails[links[first]]), middle, end(heads[links[last]], b))
         return merge(between, ways, end(src[~between], dst[~between]))
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sim.base.arrays import Ints, blank
 from sim.base.compiled import twin
+from sim.base.ragged import Index
 from sim.errors import InputError
 from sim.schedule import replay
 from sim.schedule.model import Schedule
@@ -84,9 +85,15 @@ def _joined(pending: Ints, before: Ints, earlier: Ints, later: Ints) -> tuple[In
     """Add a program order, whose marks become rows of their own, to what transfers wait for."""
     rows = 1 + max(len(pending) - 1, int(earlier.max(initial=-1)), int(later.max(initial=-1)))
     waiting = np.repeat(np.arange(len(pending)), pending)
-    pairs = np.sort(np.concatenate([waiting, later]) * np.int64(rows) + np.concatenate([before, earlier]))
-    row, awaited = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(rows, 1))
-    return np.bincount(row, minlength=rows).astype(np.int32), awaited.astype(np.int32)
+    awaited, row = distinct(np.concatenate([before, earlier]), np.concatenate([waiting, later]), rows)
+    return np.bincount(row, minlength=rows).astype(np.int32), awaited
+
+
+def distinct(before: Index, after: Index, rows: int) -> tuple[Ints, Ints]:
+    """Return each pair of rows once, in order of the later row."""
+    pairs = np.sort(after * np.int64(rows) + before)
+    later, earlier = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(rows, 1))
+    return earlier.astype(np.int32), later.astype(np.int32)
 
 
 def _counted(before: Ints, rows: int) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints, counted, joined
 from sim.base.files.textfile import check_names
-from sim.base.ragged import take
+from sim.base.ragged import offsets_of, take
 from sim.base.watch import check_transfers
 from sim.errors import InputError
 from sim.schedule.runs import StepRun, many, runs_of
@@ -259,7 +259,7 @@ def unroll(
         promise=promise,
         unit_share=unit_share,
         steps=len(sizes),
-        step_start=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64),
+        step_start=offsets_of(sizes),
         op=many(runs, np.repeat(np.array([p.op for p in heads], np.uint8), [len(p.src) for p in heads])),
         src=src,
         dst=dst,
@@ -321,10 +321,10 @@ def _moves(parts: list[Step]) -> tuple[NDArray[np.int32] | NDArray[np.int64], In
     if set(widths) <= {1} and len(from_slot) < WORD and from_slot.min(initial=0) >= 0:
         return counted(len(from_slot) + 1), from_slot, to_slot
     counts = [len(part.src) for part in parts]
-    moves = np.concatenate([[0], np.cumsum(np.repeat(widths, counts), dtype=np.int64)]).astype(np.int64)
+    moves = offsets_of(np.repeat(widths, counts))
     if from_slot.min(initial=0) < 0:
         real = from_slot != NOTHING
-        moves = np.concatenate([[0], np.cumsum(real, dtype=np.int64)])[moves]
+        moves = offsets_of(real)[moves]
         from_slot, to_slot = from_slot[real], to_slot[real]
     return narrow(moves), from_slot, to_slot
 

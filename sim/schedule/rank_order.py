@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.ragged import ranges
+from sim.schedule.dependencies import distinct
 from sim.schedule.model import Schedule
 
 
@@ -56,7 +57,7 @@ def in_rank_order(schedule: Schedule, *, by_channel: bool = False) -> Schedule:
     earlier = members[ranges((turns.start - turns.previous)[turn], waits)]
     before = np.concatenate([earlier, members[closes], mark[turn[opens]]])
     after = np.concatenate([np.repeat(members, waits), mark[turn[closes] + 1], members[opens]])
-    return replace(schedule, after=_distinct(before, after, schedule.transfers + int(marked.sum())))
+    return replace(schedule, after=distinct(before, after, schedule.transfers + int(marked.sum())))
 
 
 def _turns(schedule: Schedule, *, by_channel: bool) -> _Turns:
@@ -73,12 +74,3 @@ def _turns(schedule: Schedule, *, by_channel: bool) -> _Turns:
     keys, size = in_order[start], np.diff(start, append=len(in_order))
     follows = np.diff(keys // max(schedule.steps, 1), prepend=-1) == 0
     return _Turns(members[order], start, size, np.where(follows, np.concatenate([[0], size[:-1]]), 0))
-
-
-def _distinct(
-    before: NDArray[np.int64], after: NDArray[np.int64], rows: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Each pair of rows once, in order of the later row."""
-    pairs = np.sort(after * np.int64(rows) + before)
-    later, earlier = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(rows, 1))
-    return earlier.astype(np.int32), later.astype(np.int32)

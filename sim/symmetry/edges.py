@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Ints, blank
-from sim.base.ragged import ranges, take
+from sim.base.ragged import offsets_of, ranges, take
 from sim.schedule import Schedule
 from sim.schedule.dependencies import Waits
 from sim.symmetry.folded import FoldedSchedule
@@ -59,7 +59,7 @@ def waits(part: FoldedSchedule, schedule: Schedule) -> Waits | None:
         return None
     n, classes = part.n, part.classes
     each = np.bincount(every.earlier, minlength=classes)
-    edge = np.concatenate([[0], np.cumsum(each)])
+    edge = offsets_of(each)
     start = blank(part.transfers + 1, np.int64)
     rows = start[:-1].reshape(classes, n)
     np.multiply(each.reshape(-1, 1), np.arange(n), out=rows)

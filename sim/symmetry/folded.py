@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim.base.arrays import Ints, each_once
+from sim.base.ragged import offsets_of
 from sim.base.watch import check_transfers
 from sim.errors import InputError, Message
 from sim.schedule import NOTHING, Promise, Schedule, Step, in_rank_order
@@ -113,12 +114,12 @@ def folded(
         promise=None,
         unit_share=unit_share,
         steps=len(sizes),
-        step_start=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64),
+        step_start=offsets_of(sizes),
         op=np.repeat(np.array([part.op for part in parts], np.uint8), [len(part.dst) for part in parts]),
         src=np.zeros(len(turn), np.int32),
         dst=np.zeros(len(turn), np.int32),
         channel=channel[:, 0].astype(np.int32),
-        moves=np.concatenate([[0], np.cumsum(width)]).astype(np.int32),
+        moves=offsets_of(width).astype(np.int32),
         from_slot=slot[:, 0].astype(np.int32),
         to_slot=symmetry.places.turned(to[:, 0], symmetry.back(np.repeat(turn, width))).astype(np.int32),
         phases=tuple(phases),

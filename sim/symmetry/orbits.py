@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints, each_once
-from sim.base.ragged import ranges, take
+from sim.base.ragged import offsets_of, ranges, row_numbers, take
 from sim.fabric.memory import leads
 from sim.faults import Perturbation
 from sim.symmetry.folded import FoldedSchedule
@@ -195,12 +195,12 @@ class _Attempt:
         pairs = len(self.turns) * self.count
         rows = (np.arange(len(self.turns)).reshape(-1, 1) * self.schedule.n + members[:, 0]).reshape(-1)
         offsets, links = take(self.hops.offsets, self.hops.links, rows)
-        row = np.repeat(np.arange(pairs), np.diff(offsets))
+        row = row_numbers(offsets)
         met = np.sort(np.unique(row * len(first) + link_of[links], return_index=True)[1])
         row, way = row[met], link_of[links[met]]
         at = np.searchsorted(crossings.link * pairs + crossings.pair, first[way] * pairs + row)
         times = crossings.times[at] // common[first[way]]
-        ends = np.concatenate([[0], np.cumsum(np.bincount(row, times, pairs))]).astype(np.int32)
+        ends = offsets_of(np.bincount(row, times, pairs).astype(np.int64)).astype(np.int32)
         return Orbits(
             of=of,
             members=members,

@@ -6,7 +6,7 @@ Words are NCCL's (`src/graph/topo.h`): device kinds GPU NVS PCI CPU NIC NET, lin
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, SupportsIndex, TypeVar, get_args, overload
 
@@ -78,6 +78,10 @@ class Link:
     both: bool = False
     lanes: int = 1
     """NVLinks bonded into it: the # of class NV#."""
+
+    def turned(self) -> "Link":
+        """The same link in the other direction."""
+        return replace(self, src=self.dst, dst=self.src)
 
 
 def both_ways(a: str, b: str, bandwidth: float, latency: float, kind: LinkKind, lanes: int = 1) -> tuple[Link, Link]:

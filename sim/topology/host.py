@@ -97,73 +97,33 @@ def rate_options(*names: str, usual: Rates | None = None) -> dict[str, tuple[Any
     return {name: (kind, getattr(usual, name)) if usual else (kind | None, None) for name, kind in kinds.items()}
 
 
-VOLTA = Rates(
-    generation="Volta",
-    nvlink=20 * GBps,
-    pix=12 * GBps,
-    pxb=12 * GBps,
-    phb=12 * GBps,
-    node=12 * GBps,
-    sys=10 * GBps,
-    nic=12.5 * GBps,
-)
+def _rates(generation: Generation, *, nvlink: float, pcie: float, sys: float, nic: float) -> Rates:
+    """Rates of a host whose PCIe links are all of one width and speed."""
+    return Rates(generation=generation, nvlink=nvlink, pix=pcie, pxb=pcie, phb=pcie, node=pcie, sys=sys, nic=nic)
+
+
+VOLTA = _rates("Volta", nvlink=20 * GBps, pcie=12 * GBps, sys=10 * GBps, nic=12.5 * GBps)
 """V100 on Skylake: effective rates of NCCL `src/graph/topo.h` (SM70, PCI gen3 x16, SKL_QPI); EDR InfiniBand."""
 
 PASCAL = replace(VOLTA, generation="Pascal", nvlink=18 * GBps, sys=6 * GBps)
 """P100 on Broadwell: as VOLTA, NVLink of SM60 and the socket link of BDW in NCCL `src/graph/topo.h`."""
 
-AMPERE = Rates(
-    generation="Ampere",
-    nvlink=20 * GBps,
-    pix=24 * GBps,
-    pxb=24 * GBps,
-    phb=24 * GBps,
-    node=24 * GBps,
-    sys=16 * GBps,
-    nic=25 * GBps,
-)
+AMPERE = _rates("Ampere", nvlink=20 * GBps, pcie=24 * GBps, sys=16 * GBps, nic=25 * GBps)
 """A100 on EPYC: effective rates of NCCL `src/graph/topo.h` (SM80, gen4 = 2 x PCI, AMD); HDR InfiniBand."""
 
 BRIDGED = replace(AMPERE, nvlink=12 * GBps)
 """A40, RTX A6000, RTX 3090 with an NVLink bridge: as AMPERE, NVLink of SM86 in NCCL `src/graph/topo.h`."""
 
-HOPPER = Rates(
-    generation="Hopper",
-    nvlink=20.6 * GBps,
-    pix=48 * GBps,
-    pxb=48 * GBps,
-    phb=48 * GBps,
-    node=48 * GBps,
-    sys=22 * GBps,
-    nic=50 * GBps,
-)
+HOPPER = _rates("Hopper", nvlink=20.6 * GBps, pcie=48 * GBps, sys=22 * GBps, nic=50 * GBps)
 """H100 on Sapphire Rapids: NCCL `src/graph/topo.h` (SM90, gen5 = 4 x PCI, SRP_QPI); NDR InfiniBand."""
 
 BLACKWELL = replace(HOPPER, generation="Blackwell", nvlink=40.1 * GBps, sys=40 * GBps)
 """B200 on Emerald Rapids: as HOPPER, NVLink of SM100 and the socket link of EMR in NCCL `src/graph/topo.h`."""
 
-CDNA = Rates(
-    generation="CDNA2",
-    nvlink=36 * GBps,
-    pix=24 * GBps,
-    pxb=24 * GBps,
-    phb=24 * GBps,
-    node=24 * GBps,
-    sys=16 * GBps,
-    nic=25 * GBps,
-)
+CDNA = _rates("CDNA2", nvlink=36 * GBps, pcie=24 * GBps, sys=16 * GBps, nic=25 * GBps)
 """MI250X on EPYC: xGMI of MI200 in RCCL `src/graph/topo.h` (50 GB/s nominal), gen4, AMD sockets; 200 Gbit/s NICs."""
 
-CDNA3 = replace(
-    CDNA,
-    generation="CDNA3",
-    nvlink=48 * GBps,
-    pix=48 * GBps,
-    pxb=48 * GBps,
-    phb=48 * GBps,
-    node=48 * GBps,
-    nic=50 * GBps,
-)
+CDNA3 = _rates("CDNA3", nvlink=48 * GBps, pcie=48 * GBps, sys=CDNA.sys, nic=50 * GBps)
 """MI300X on EPYC: xGMI of GFX94X in RCCL `src/graph/topo.h` (64 GB/s nominal), PCIe gen5, 400 Gbit/s NICs."""
 
 CDNA4 = replace(CDNA3, generation="CDNA4")
@@ -197,11 +157,10 @@ def between_sockets(vendor: str, model: int, what: str = "") -> float:
     return HOPPER.sys if model >= 0x8F else VOLTA.sys
 
 
-@dataclass(slots=True)
-class _HostParts:
+@dataclass(slots=True, kw_only=True)
+class HostParts:
     """Devices and links gathered on the way."""
 
-    rates: Rates
     devices: list[Device] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
 
@@ -212,7 +171,15 @@ class _HostParts:
         return name
 
     def cable(self, a: str, b: str, bandwidth: float, latency: float, kind: LinkKind = "PCI", lanes: int = 1) -> None:
+        """A link in each direction."""
         self.links += both_ways(a, b, bandwidth, latency, kind, lanes)
+
+
+@dataclass(slots=True)
+class _RatedParts(HostParts):
+    """Parts whose links carry what the rates say."""
+
+    rates: Rates
 
 
 def build_host(
@@ -221,19 +188,19 @@ def build_host(
     rates: Rates,
     nvlinks: Mapping[tuple[str, str], int],
     *,
-    empty_numa: Iterable[int] = (),
+    numa_nodes: Iterable[int] = (),
 ) -> Topology:
     """One host of GPUs and NICs in their places; `nvlinks` counts the NVLinks of each pair of GPUs.
 
     Where a GPU would need more NVLinks than it can have, its NVLink neighbours hang on one NVSwitch. Domains
-    are joined by a full mesh of inter-socket links, as NCCL does. `empty_numa` are NUMA nodes without leaves.
+    are joined by a full mesh of inter-socket links, as NCCL does. Of `numa_nodes`, those without leaves are there, too.
     """
-    parts = _HostParts(rates)
+    parts = _RatedParts(rates)
     parts.devices += [Device(leaf.name, leaf.kind, leaf.numa) for leaf in leaves]
     _wire_nvlinks(parts, nvlinks)
     domains = _grouped(leaves, 1)
     numa = [next((leaf.numa for leaf in members if leaf.numa >= 0), -1) for members in domains]
-    numa += list(empty_numa)
+    numa += sorted({*numa_nodes} - {leaf.numa for leaf in leaves})
     by_numa = len(set(numa)) == len(numa) and -1 not in numa
     cpus = [f"CPU{n if by_numa else i}" for i, n in enumerate(numa)]
     parts.devices += [Device(cpu, "CPU", n) for cpu, n in zip(cpus, numa, strict=True)]
@@ -250,7 +217,7 @@ def _grouped(leaves: Sequence[Leaf], depth: int) -> list[list[Leaf]]:
     return [list(members) for _, members in groupby(ordered, key=lambda leaf: leaf.place[:depth])]
 
 
-def _wire_domain(parts: _HostParts, cpu: str, numa: int, members: list[Leaf]) -> None:
+def _wire_domain(parts: _RatedParts, cpu: str, numa: int, members: list[Leaf]) -> None:
     """Host bridges of one NUMA node; a single one is the CPU itself."""
     rates = parts.rates
     bridges = _grouped(members, 2)
@@ -263,7 +230,7 @@ def _wire_domain(parts: _HostParts, cpu: str, numa: int, members: list[Leaf]) ->
             _wire_tree(parts, bridge, numa, tree)
 
 
-def _wire_tree(parts: _HostParts, bridge: str, numa: int, tree: list[Leaf]) -> None:
+def _wire_tree(parts: _RatedParts, bridge: str, numa: int, tree: list[Leaf]) -> None:
     """The PCIe switches that share one uplink to a host bridge."""
     rates = parts.rates
     if len(tree) == 1:
@@ -288,13 +255,13 @@ def _wire_tree(parts: _HostParts, bridge: str, numa: int, tree: list[Leaf]) -> N
             _plug(parts, leaf, switch, rates.pix, 0.0)
 
 
-def _plug(parts: _HostParts, leaf: Leaf, into: str, bandwidth: float, latency: float) -> None:
+def _plug(parts: _RatedParts, leaf: Leaf, into: str, bandwidth: float, latency: float) -> None:
     """A device's own PCIe link, as narrow as the device and as the socket it is plugged into."""
     own = parts.rates.nic if leaf.kind == "NIC" else parts.rates.pix
     parts.cable(leaf.name, into, min(own, bandwidth), parts.rates.pix_latency + latency)
 
 
-def _wire_nvlinks(parts: _HostParts, nvlinks: Mapping[tuple[str, str], int]) -> None:
+def _wire_nvlinks(parts: _RatedParts, nvlinks: Mapping[tuple[str, str], int]) -> None:
     rates = parts.rates
     for names in _joined(nvlinks):
         joined = {pair: n for pair, n in nvlinks.items() if pair[0] in names}

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Ints
+from sim.base.ragged import row_numbers
 from sim.topology.model import Topology
 
 CLASSES = ("PIX", "PXB", "PHB", "NODE", "SYS")
@@ -42,7 +43,7 @@ def levels(topology: Topology, src: Ints, dst: Ints) -> NDArray[np.int64]:
 def _classes(topology: Topology, src: Ints, dst: Ints) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The class of each pair, as a place in `_WORDS`, and the lanes of the narrowest link between them."""
     offsets, links = topology.routes(src, dst)
-    route = np.repeat(np.arange(len(src)), np.diff(offsets))
+    route = row_numbers(offsets)
 
     def crossed(what: list[bool]) -> Any:
         return np.bincount(route[np.array(what, np.bool_)[links]], minlength=len(src))

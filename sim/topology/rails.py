@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from sim.base.arrays import Ints
+from sim.base.ragged import row_numbers
 from sim.base.size import room_for
 from sim.errors import InputError
 from sim.topology.devices import Device, Link, Router, Routes, both_ways
@@ -98,7 +99,7 @@ def _own_nics(host: Topology, nics: list[int]) -> Ints:
         if device.kind == "NVS":
             continue
         offsets, links = host.routes([i] * len(nics), nics)
-        far = np.bincount(np.repeat(np.arange(len(nics)), np.diff(offsets)), length[links], len(nics))
+        far = np.bincount(row_numbers(offsets), length[links], len(nics))
         nearest = tuple(np.flatnonzero(far == far.min()).tolist())
         own[i] = nearest[turns[nearest] % len(nearest)]
         turns[nearest] += device.kind == "GPU"

@@ -109,8 +109,7 @@ class TracePart:
     def wholes(self, low: int, high: int, length: int = -1, dtype: Any = np.int32) -> NDArray[Any]:
         """A list of whole numbers within bounds, as an array."""
         numbers = self._numbers("iu", length, 1)
-        if numbers.size and not low <= int(numbers.min()) <= int(numbers.max()) <= high:
-            self.damaged("trace.outside", low=low, high=high)
+        self._bound(numbers, low, high)
         return numbers.astype(dtype)
 
     def numbers(self, length: int = -1) -> NDArray[np.float64]:
@@ -125,9 +124,12 @@ class TracePart:
         numbers = self._numbers("iu", -1, 2)
         if shape and numbers.shape != shape:
             self.damaged("trace.shape", shape=numbers.shape, due=shape)
+        self._bound(numbers, low, high)
+        return numbers.astype(np.int32)
+
+    def _bound(self, numbers: NDArray[Any], low: int, high: int) -> None:
         if numbers.size and not low <= int(numbers.min()) <= int(numbers.max()) <= high:
             self.damaged("trace.outside", low=low, high=high)
-        return numbers.astype(np.int32)
 
     def _numbers(self, kinds: str, length: int, dimensions: int) -> NDArray[Any]:
         if not isinstance(self.value, list):

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.base.ragged import take
+from sim.base.ragged import row_numbers, take
 from sim.topology import Floats, Ints, Topology
 from sim.trace.model import Capacities, Trace
 
@@ -151,4 +151,4 @@ def _crossed(trace: Trace, transfer: Ints) -> tuple[NDArray[np.int64], NDArray[n
     """Every link that each of some transfers crosses, and the number of the transfer among them."""
     route = trace.route[transfer]
     offsets, link = take(*trace.routes, route)
-    return link.astype(np.int64), np.repeat(np.arange(len(transfer)), np.diff(offsets))
+    return link.astype(np.int64), row_numbers(offsets)

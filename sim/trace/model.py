@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.ragged import offsets_of
 from sim.schedule import REDUCE, Schedule
 from sim.schedule.verify import Verdict
 from sim.topology import Floats, Ints, Routes, Topology
@@ -219,7 +220,7 @@ class Trace:
             return np.arange(len(self.start) + 1, dtype=np.int64), self.start, rate
         order = np.argsort(self.history.transfer, kind="stable")
         counts = np.bincount(self.history.transfer, minlength=len(self.start))
-        return np.concatenate([[0], np.cumsum(counts)]), self.history.time[order], self.history.rate[order]
+        return offsets_of(counts), self.history.time[order], self.history.rate[order]
 
     def rates(self, i: int) -> tuple[Floats, Floats]:
         """When transfer i changed its rate (s), and to what (B/s).

@@ -65,9 +65,14 @@ def said(data: dict[str, Any], answered: Answered) -> str:
     """Add an answer to what a command answers as JSON; returns it as text."""
     text = opened(data, [answered.sentence, answered.reason], answered.remedy)
     numbers = {"before_s": answered.before, "after_s": answered.after, "factor": answered.factor}
-    finite = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
-    data["answer"] |= {**finite, "shows": answered.shows or None}
+    data["answer"] |= {key: finite(number) for key, number in numbers.items()}
+    data["answer"]["shows"] = answered.shows or None
     return text
+
+
+def finite(number: float) -> float | None:
+    """Return a number, or None for infinity, which JSON does not have."""
+    return float(number) if math.isfinite(number) else None
 
 
 def opened(data: dict[str, Any], messages: Sequence[Message], remedy: Message | None = None, mark: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from ops.plan.python_file import python_file
 from sim.base.files.whole_file import check_writable, write_whole
 from sim.errors import InputError
 from sim.parameters import Parameter
-from terminal import Answer
-from terminal.shared.options import Options, Words, calibration_word, names_of, takes
+from terminal.shared.options import Options, Words, calibration_word, gathers
 from terminal.shared.progress import Bar
 from terminal.shared.types import TypedWord
 
@@ -86,18 +84,6 @@ _AXES: Options = (
 """Algorithms are `allreduce.ring:key=value`, `allreduce` for all, `*.ring`, or NCCL's choice, `nccl.allreduce`."""
 
 
-def axes(function: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Give a command the options of a grid, and its function what they say as `grid`."""
-    names = names_of(_AXES)
-
-    @wraps(function)
-    def with_grid(**values: Any) -> Answer:
-        words = {name: values.pop(name) for name in names}
-        return function(grid=_grid(words), **values)
-
-    return takes(*_AXES)(with_grid)
-
-
 def _grid(words: Words) -> Grid:
     texts = {file: machine_text(file) for file in words["topologies"]}
     return Grid(
@@ -115,6 +101,10 @@ def _grid(words: Words) -> Grid:
         set=lists(words["set"], "--set"),
         texts=texts,
     )
+
+
+axes = gathers("grid", _grid, *_AXES)
+"""Gives a command the options of a grid, and its function what they say as `grid`."""
 
 
 def of_sizes(grid: Grid, sizes: str) -> Grid:

@@ -24,6 +24,7 @@ from ops.plan.python_file import python_file
 from ops.registry import ALGORITHMS
 from ops.run import FEW, Run, Work
 from ops.run.values import SMALL
+from sim.base.files import textfile
 from sim.base.files.textfile import Expected, is_standard_input, read_text
 from sim.errors import InputError, StalledError
 from sim.formats import FORMATS
@@ -159,15 +160,22 @@ BESIDE_PLAN = ("plan", "trust", "lockstep", "blocking")
 
 def asks(*options: Callable[[Any], Any], machine: bool = True) -> Callable[[Callable[..., Answer]], Any]:
     """Give a command these options, and its function their values as `plan`; `machine` says whether it needs one."""
+    return gathers("plan", partial(read, machine=machine), *options)
+
+
+def gathers(
+    argument: str, make: Callable[[Words], Any], *options: Callable[[Any], Any]
+) -> Callable[[Callable[..., Answer]], Any]:
+    """Give a command these options, and its function what `make` makes of their values as one argument."""
     names = names_of(options)
 
     def decorate(function: Callable[..., Answer]) -> Callable[..., Answer]:
         @wraps(function)
-        def with_plan(**values: Any) -> Answer:
+        def with_whole(**values: Any) -> Answer:
             words = {name: values.pop(name) for name in names}
-            return function(plan=read(words, machine=machine), **values)
+            return function(**{argument: make(words)}, **values)
 
-        return takes(*options)(with_plan)
+        return takes(*options)(with_whole)
 
     return decorate
 
@@ -259,10 +267,7 @@ def calibration_word(where: str | None) -> str:
 
 def is_file(word: str) -> bool:
     """Whether a word is the name of a file, or standard input."""
-    try:
-        return is_standard_input(word) or Path(word).is_file()
-    except (OSError, ValueError):  # no name of a file: too long, or with a zero in it
-        return False
+    return is_standard_input(word) or textfile.is_file(word)
 
 
 def _networks(names: str | tuple[str, ...]) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Types of options: what a person types becomes a value, or one sentence that names the flag and the mend."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -20,6 +20,22 @@ class TypedWord(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         """Called by click."""
         return self._parse(value, param.opts[0] if param else self.name) if isinstance(value, str) else value
+
+
+class EntryOption(click.Option):
+    """An option for the name of an entry of a list; its help ends with the names there are.
+
+    What loads a list is loaded when its names are asked for.
+    """
+
+    def __init__(self, *args: Any, of: Callable[[], Iterable[str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._of = of
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Called by click. Only here is the list loaded."""
+        record = super().get_help_record(ctx)
+        return record and (record[0], f"{record[1]}: {', '.join(self._of())}")
 
 
 def _number(kind: str) -> Callable[[str, str], Any]:

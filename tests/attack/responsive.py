@@ -22,7 +22,7 @@ import websockets
 from ops.plan.packing import packed
 from sim.base.share import MOST_SECONDS
 from tests.attack.visitors import Record, Tab, spent, visitor
-from tests.browser.conftest import serve
+from tests.browser.visit import serve
 
 MOST = 0.5
 """Seconds that an answer may take."""

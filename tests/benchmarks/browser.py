@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from ops.plan import Plan
-from tests.browser.conftest import DESK, FLAGS, PLAYER, Visit, chromium_path, serve
+from tests.browser.visit import DESK, FLAGS, PLAYER, Visit, chromium_path, serve
 from ui.plan.picture import carried_out
 from ui.player.payload import pack
 

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from ops.plan import Plan
 from ops.plan.link import to_link
-from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path, serve
+from tests.browser.visit import FLAGS, PLAYER, Visit, chromium_path, serve
 from ui.export.exports import Shot, played
 from ui.plan.picture import carried_out
 

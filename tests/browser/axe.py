@@ -10,8 +10,8 @@ from itertools import product
 
 from axe_playwright_python.base import AXE_SCRIPT
 
-from tests.browser.conftest import painted
 from tests.browser.drawn_words import RULE, faint
+from tests.browser.visit import painted
 from tests.browser.windows import visits
 from ui.pages import PAGES
 from ui.text import languages

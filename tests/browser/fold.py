@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from playwright.sync_api import Page
 
-from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
+from tests.browser.visit import FLAGS, Visit, chromium_path, serve
 
 DESK = {"width": 1440, "height": 900}
 MOST, LEAST = 20, 11

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
+from tests.browser.visit import FLAGS, Visit, chromium_path, serve
 from ui.player.views import VIEWS
 from ui.text import languages
 

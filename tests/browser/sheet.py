@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 from playwright.sync_api import sync_playwright
 
 from ops.plan.link import from_link
-from tests.browser.conftest import FLAGS, PLAYER, Visit, chromium_path
 from tests.browser.legible import MEASURE, REMEMBER, Look
+from tests.browser.visit import FLAGS, PLAYER, Visit, chromium_path
 from ui.export.exports import Shot, render
 from ui.plan.picture import carried_out
 

@@ -7,12 +7,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.tables import Day
 from ui.files import site
 from ui.lessons import LESSONS
 from ui.plan.gallery import exhibits
 
 EXAMPLES = ("what_is_allreduce", "which_algorithm")
 """An example with one run, and one with several."""
+
+
+ALWAYS = ("ring", "buckets")
+"""A lesson whose pictures are runs, and one whose pictures are timelines."""
+PARTS = 3
+
+
+def lessons_of_the_day() -> list[str]:
+    """Return two lessons and a third of the others, another third every day; on a long day all."""
+    others = [name for name in LESSONS if name not in ALWAYS]
+    return [*ALWAYS, *(others if Day.is_long else others[Day.number % PARTS :: PARTS])]
 
 
 def write_site(folder: Path, taught: Sequence[str] = tuple(LESSONS)) -> Path:

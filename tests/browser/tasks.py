@@ -16,8 +16,8 @@ from typing import Any
 from playwright.sync_api import Download, Error, Locator
 
 from ops.plan.examples import example_captures
-from tests.browser.conftest import PATIENCE, STILL, Visit
 from tests.browser.test_capture import PASTE
+from tests.browser.visit import PATIENCE, STILL, Visit
 from tests.browser.windows import visits
 
 SIZES = ((1440, 900), (390, 844))

@@ -10,8 +10,8 @@ from ops.plan import Plan
 from ops.plan.plan_file import from_yaml, place_in, to_yaml
 from sim.formats import write_topology
 from sim.machines import build
-from tests.browser.conftest import HASTE
 from tests.browser.test_capture import DROP
+from tests.browser.visit import HASTE
 from ui.text import say
 
 pytestmark = pytest.mark.browser

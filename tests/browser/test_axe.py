@@ -11,32 +11,34 @@ from playwright.sync_api import expect
 from ops.plan import Plan
 from tests.browser.axe import STYLED, broken, faults_of
 from tests.browser.axe_files import made
-from tests.browser.conftest import FILES
 from tests.browser.drawn_words import faint
+from tests.browser.sites import ALWAYS
+from tests.browser.visit import FILES
 from ui.lessons import LESSONS
 
 pytestmark = pytest.mark.browser
-TAUGHT = ("ring", "buckets")
-"""A lesson whose pictures are runs, and one whose pictures are timelines."""
 KINDS = ("index", "story", "lessons/ring", "run", "step")
 ALIKE = ("scenes/which_algorithm", "lessons/buckets", "talk")
 """Pages that are put together of the same as others are."""
+LARGE = ("index", "lessons/ring")
+"""Pages with many states and much text: every day one of them."""
+MARKS = {**dict.fromkeys(ALIKE, pytest.mark.long), **dict.fromkeys(LARGE, pytest.mark.turns("name"))}
 
 
 @pytest.fixture(scope="module")
 def files(site, tmp_path_factory):
-    return made(tmp_path_factory.mktemp("files"), site, TAUGHT)
+    return made(tmp_path_factory.mktemp("files"), site, ALWAYS)
 
 
 def test_the_lessons_have_pictures_of_both_kinds():
-    drawn = [any(not isinstance(step.plan, Plan) for step in LESSONS[name].steps) for name in TAUGHT]
+    drawn = [any(not isinstance(step.plan, Plan) for step in LESSONS[name].steps) for name in ALWAYS]
     assert drawn == [False, True]
 
 
 @pytest.mark.parametrize(
     ("name", "width", "language"),
     [
-        pytest.param(name, width, language, marks=[pytest.mark.long] if name in ALIKE else [])
+        pytest.param(name, width, language, marks=MARKS.get(name, ()))
         for name, width, language in zip((*KINDS, *ALIKE), cycle((1440, 390)), cycle(("en", "zh")))
     ],
 )

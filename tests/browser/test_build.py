@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from ops.ladder import TASKS
 from ops.sketch import written_columns
-from tests.browser.conftest import HASTE
+from tests.browser.visit import HASTE
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 390, "height": 844}

@@ -52,8 +52,9 @@ def traces(machine):
                 continue
 
 
-@pytest.mark.parametrize("machine", sorted(MACHINES))
-def test_at_the_end_nothing_flies_and_every_place_holds_what_it_was_owed(look, machine):
+@pytest.mark.turns("machine")
+@pytest.mark.parametrize("three, machine", [(k // 3, name) for k, name in enumerate(sorted(MACHINES))])
+def test_at_the_end_nothing_flies_and_every_place_holds_what_it_was_owed(look, three, machine):
     for trace in traces(machine):
         seen = look(trace)
         assert seen["time"] == trace.time

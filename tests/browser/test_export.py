@@ -11,8 +11,8 @@ from ops.plan.plan_file import from_yaml, place_in
 from sim.engine import simulate
 from sim.machines import build
 from sim.units import MiB
-from tests.browser.conftest import PLAYER
 from tests.browser.sites import served
+from tests.browser.visit import PLAYER
 
 pytestmark = pytest.mark.browser
 DURING = """async ([first, second]) => {

@@ -5,7 +5,7 @@ import urllib.request
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OVER, PLAYER, STILL, Visit
+from tests.browser.visit import OVER, PLAYER, STILL, Visit
 from ui.server.first import WHERE
 from ui.server.future import NOTHING
 
@@ -13,7 +13,12 @@ pytestmark = pytest.mark.browser
 SHELL, HELD = "#ringside-first", ".st-key-picture"
 PAGE = "**/static/js/index.*.js"
 """Streamlit's own code: without it there is nothing but what stands before it."""
-SEEN = (("en", 1440, 900), ("zh", 1280, 720), ("en", 1000, 800), ("en", 390, 844), ("zh", 390, 844))
+TURN = pytest.mark.turns("language", "width", "height")
+SEEN = (
+    ("en", 1440, 900),
+    *(pytest.param(*size, marks=TURN) for size in (("zh", 1280, 720), ("en", 1000, 800), ("en", 390, 844))),
+    ("zh", 390, 844),
+)
 RECT = "e => { const { left, top, width } = e.getBoundingClientRect(); return [left, top, width]; }"
 LOOK = """e => {
   const style = getComputedStyle(e.closest(".rs-root"));
@@ -123,8 +128,12 @@ def test_who_has_chosen_another_look_than_the_machine_s_sees_no_flash_of_it(earl
     visit.complaints.clear()
 
 
-@pytest.mark.parametrize("query", ["?page=learn", "?machine=nosuch", "?t=hello", "?page=lab"])
-def test_nothing_stands_before_a_page_that_has_something_else_to_say(enter, address, query):
+@pytest.mark.turns("query")
+@pytest.mark.parametrize(
+    "what, query",
+    [("page", "?page=learn"), ("page", "?page=lab"), ("error", "?machine=nosuch"), ("error", "?t=hello")],
+)
+def test_nothing_stands_before_a_page_that_has_something_else_to_say(enter, address, what, query):
     visit = enter(address)
     visit.page.goto(f"{address}/{query}")
     visit.page.wait_for_function(OVER)

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from ops.lab.cells import rows
 from ops.plan import Plan
 from ops.plan.training import WorkloadPlan
-from tests.browser.conftest import FILES, PLAYER
+from tests.browser.visit import FILES, PLAYER
 from ui.notebook import show
 
 pytestmark = pytest.mark.browser

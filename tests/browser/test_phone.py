@@ -19,6 +19,8 @@ PARTS = {
     "train": (f'{TIMELINE} [data-rank="0"] [data-lane="compute"]',),
 }
 """What reaches from one side to the other."""
+UNASKED = [name for name in PAGES if PAGES[name].listed and name not in LINKS]
+"""Pages that are opened as they are: every day two of them."""
 SPOKEN = {("train", "zh"): "单步时间", ("lab", "zh"): "一千个"}
 
 
@@ -30,10 +32,12 @@ def fits(page, parts):
         assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] + 1 for box in boxes), part
 
 
-@pytest.mark.turns("language")
+@pytest.mark.turns("language", "name")
 @pytest.mark.parametrize("language", languages())
-@pytest.mark.parametrize("name", [name for name in PAGES if PAGES[name].listed])
-def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(visit, language, name):
+@pytest.mark.parametrize(
+    "group, name", [*((name, name) for name in LINKS), *((k % 2, name) for k, name in enumerate(UNASKED))]
+)
+def test_a_page_begins_with_its_heading_shows_the_way_to_the_others_and_fits(visit, language, group, name):
     query = f"{LINKS.get(name, f'?page={name}')}&lang={language}"
     scheme = {"color_scheme": "dark"} if language == "zh" else {}
     entered = visit(query, AWAITED.get(name, "h1"), viewport=PHONE, **scheme)

@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import FILES, PLAYER, page_of_its_own
+from tests.browser.conftest import page_of_its_own
+from tests.browser.visit import FILES, PLAYER
 from ui.text import say
 
 pytestmark = pytest.mark.browser

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tests.browser.conftest import HASTE
+from tests.browser.visit import HASTE
 from ui.plan.examples import EXAMPLES
 from ui.text import catalogue
 

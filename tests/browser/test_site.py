@@ -3,9 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import FILES, PLAYER
-from tests.browser.sites import served
-from ui.lessons import LESSONS
+from tests.browser.sites import lessons_of_the_day, served
+from tests.browser.visit import FILES, PLAYER
 from ui.text import languages, say
 
 pytestmark = pytest.mark.browser
@@ -49,7 +48,7 @@ def test_a_lesson_and_the_story_play(enter, plain_server, site, tmp_path, width,
     file = tmp_path / "lesson.html"
     coming.value.save_as(file)
     written = {each.stem: each.stat().st_size for each in sorted((site / top).glob("lessons/*.html"))}
-    assert written.keys() == LESSONS.keys()
+    assert written.keys() == {*lessons_of_the_day()}
     more = file.stat().st_size - written["ring"]
     assert {name: size for name, size in written.items() if size + more >= 300_000} == {}  # kept as this one is
     page.get_by_role("button", name=say("page.learn.next", language), exact=True).click()

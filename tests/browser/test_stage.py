@@ -6,7 +6,7 @@ from itertools import cycle, pairwise
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import HASTE
+from tests.browser.visit import HASTE
 from ui.player.views import VIEWS
 from ui.text import catalogue, languages
 

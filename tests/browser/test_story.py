@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ops.plan.examples import example_captures
-from tests.browser.conftest import PLAYER
+from tests.browser.visit import PLAYER
 from ui.story import CHAPTERS
 from ui.story.telling import story
 from ui.text import say

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESK, FILES, PLAYER
 from tests.browser.test_capture import PASTE
+from tests.browser.visit import DESK, FILES, PLAYER
 from ui.learning.runs import runs_of
 from ui.lessons import LESSONS
 from ui.talk import Talk, document, lessons, pages

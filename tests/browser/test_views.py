@@ -6,7 +6,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import FILES
+from tests.browser.visit import FILES
 from tests.test_contributing import project, recipes, untouched  # noqa: F401
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

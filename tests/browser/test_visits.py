@@ -52,6 +52,7 @@ def test_a_window_that_was_left_remembers_nothing(visit):
     assert "was" not in page.evaluate("document.cookie")
 
 
+@pytest.mark.turns("query")
 @pytest.mark.parametrize("query, language", list(zip(DAMAGED, cycle(languages()), strict=False)))
 def test_a_damaged_link_says_what_is_wrong_and_still_shows_a_picture(visit, query, language):
     page = visit(f"?{query}&lang={language}")

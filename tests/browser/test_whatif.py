@@ -172,3 +172,34 @@ def test_the_dashboard_follows_with_the_same_numbers(visit):
     page.settle()
     page.player.get_by_role("button", name="Undo").click()
     page.where("!edits=")
+    expect(page.player).to_have_count(1)
+    expect(page.player.locator(".rs-old")).to_be_hidden()
+
+
+MOUNT = "export default function (options) {"
+NOTED = "globalThis.mounted = [(again) => mount(again), options];"
+AGAIN = """() => {
+  const [mount, options] = globalThis.mounted;
+  const overtaken = mount(options);
+  overtaken();
+  mount(options);
+}"""
+"""What Streamlit does where newer data arrives while the script of a component is still being imported."""
+
+
+def test_a_player_whose_data_is_overtaken_stays_the_only_one(enter, address):
+    page = enter(address)
+
+    def noting(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace(MOUNT, f"{MOUNT}\n  {NOTED}"))
+
+    page.page.route("**/player-*.js", noting)
+    page.open(RING)
+    page.settle()
+    page.page.evaluate(AGAIN)
+    page.painted()
+    expect(page.player).to_have_count(1)
+    page.press("Step forward")
+    page.where("t=")
+    page.page.unroute("**/player-*.js")

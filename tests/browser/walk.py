@@ -16,7 +16,7 @@ from ops.ladder import TASKS
 from ops.plan import Plan
 from ops.sketch import written_columns
 from sim.units import fmt_number
-from tests.browser.conftest import PATIENCE, PLAYER
+from tests.browser.visit import PATIENCE, PLAYER
 from tests.browser.windows import visits
 from ui.learning.runs import figures, runs_of
 from ui.lessons import LESSONS

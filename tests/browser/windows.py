@@ -2,7 +2,7 @@
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.conftest import FLAGS, Visit, chromium_path, serve
+from tests.browser.visit import FLAGS, Visit, chromium_path, serve
 
 
 def visits(cases, parts):

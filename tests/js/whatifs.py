@@ -4,11 +4,11 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from ops.answers import answer, of_run
-from ops.answers.remedy import faster_link
+from ops.answers import Outcome, answer, of_run
+from ops.answers.remedy import MOST, WORTH, faster_links
 from ops.plan import Plan
 from ops.run import Run
-from sim.errors import StalledError
+from sim.errors import Message, StalledError
 from sim.trace import Trace
 from ui.controls.compare import forked
 from ui.player.answer import written
@@ -65,6 +65,14 @@ def question(draw: random.Random, trace: Trace) -> str:
 def ran(plan: Plan, *, history: bool) -> Run:
     """Return what Python says of a plan, whatever stands beside it."""
     return plan.prepare().run(history=history)
+
+
+def faster_link(outcome: Outcome) -> Message | None:
+    """Return what a page finds by itself, twice the bandwidth where everybody waits; None if that wins too little."""
+    if not outcome.plan or outcome.transfers > MOST:
+        return None
+    tried = faster_links(replace(outcome.plan, against=""), outcome)
+    return next((message for time, message in tried if time < WORTH * outcome.time), None)
 
 
 def answers(before: Run, base: Plan, after: Run, changed: Plan) -> dict[str, Any]:

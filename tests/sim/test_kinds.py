@@ -9,6 +9,7 @@ import pytest
 from ops import ALGORITHMS
 from ops.plan import Plan
 from sim.base.compiled import compiled
+from sim.base.ragged import take
 from sim.engine import simulate
 from sim.machines import build
 from sim.schedule import Step, copy, reduce, unroll
@@ -36,9 +37,19 @@ def read(name, n, root=0, steps=None):
     return found, entry.schedule(n, root=root, **values)
 
 
+def message_of(rows, schedule):
+    """The message of `rows.of_kinds` that stands for each transfer of the schedule that is written out."""
+    pair = rows.schedule.pair
+    own = np.lexsort((pair[:, kernels.CHANNEL], pair[:, kernels.DST], pair[:, kernels.SRC]))
+    written = np.lexsort((schedule.channel, schedule.dst, schedule.src))
+    message = np.empty(schedule.transfers, np.int64)
+    message[written] = take(rows.model.first, rows.model.order, rows.level.pairs.of[own])[1]
+    return message
+
+
 def apart(trace, whole, schedule):
     """By how much moments differ at most, as a part of the whole time."""
-    message = trace.rows.message_of(schedule)
+    message = message_of(trace.rows, schedule)
     pairs = ((getattr(trace.rows.of_kinds, name)[message], getattr(whole, name)) for name in ("ready", "start", "end"))
     worst = max(np.abs(own - written[: schedule.transfers]).max(initial=0) for own, written in pairs)
     return worst / (whole.time or 1)

@@ -23,7 +23,7 @@ RING = Plan(machine="ring:ranks=4,bandwidth=1GBps,latency=0s", size="4MB")
 
 
 def page(**words):
-    at = AppTest.from_file(APP, default_timeout=60)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in {"page": "build", **words}.items():
         at.query_params[name] = word
     at.run()

@@ -1,15 +1,18 @@
 """Modules in one bundle do what they do as files: both are run by the same Node."""
 
 import json
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from package.bundle import bundle
 from tests.js.test_js import node
 from tests.tables import each_row
-from ui.player.scripts import script
+from ui.player.scripts import WITHOUT_VIEWS, script
 
+ROOT = Path(__file__).parents[2]
 MODULES = {
     "main.js": """
 import otherwise, { a as b, "odd name" as odd } from "./lib/b.js";
@@ -99,3 +102,10 @@ def test_the_player_is_one_expression_that_needs_no_other_file(tmp_path):
     (tmp_path / "player.mjs").write_text(f"{page}{script()}));")
     assert output(tmp_path / "player.mjs") == "function"
     assert "import " not in [line.strip()[:7] for line in script().splitlines()]
+
+
+def test_every_script_of_a_page_is_a_part_of_the_package():
+    mounted = re.compile(r'page_script\("(\w+)"(?:, "(\w+)")?\)')
+    sources = (path.read_text(encoding="utf-8") for path in sorted((ROOT / "ui").rglob("*.py")))
+    calls = [each for source in sources for each in mounted.findall(source)]
+    assert {f"{folder or 'page'}/{name}.js" for name, folder in calls} == set(WITHOUT_VIEWS)

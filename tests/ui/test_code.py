@@ -138,7 +138,7 @@ def test_what_the_first_visitor_s_page_asks_has_been_asked_at_the_start(monkeypa
     monkeypatch.setattr(pool, "ask", lambda whose, call, **more: asked.append(call) or ask(whose, call, **more))
     ask_ahead()
     ahead, asked[:] = list(asked), []
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180).run()
     assert not page.exception
     assert asked
     assert set(asked) <= set(ahead)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.attack.visitors import LONGEST, Tab, look
-from tests.browser.conftest import ROOT, serve
+from tests.browser.visit import ROOT, serve
 from ui.server import door
 from ui.server.door import TAB, Door, LaterLoop, room
 

@@ -162,7 +162,7 @@ def test_what_is_no_drawing_is_an_input_error_in_one_sentence(text, key):
 
 
 def opened(**words):
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in {"page": "draw", **words}.items():
         at.query_params[name] = word
     at.run()

@@ -26,7 +26,7 @@ OWNERS = {
 
 
 def page(**words):
-    at = AppTest.from_file(APP, default_timeout=60)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in words.items():
         at.query_params[name] = word
     at.run()

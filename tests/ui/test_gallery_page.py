@@ -31,7 +31,7 @@ def test_a_question_knows_its_example_however_its_machine_is_written(machine, sa
 
 
 def test_how_to_show_it_in_class_is_told_though_the_form_writes_the_machine_in_its_own_way():
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     at.query_params["lang"] = "en"
     at.query_params["machine"] = "ring:ranks=8"
     at.run()
@@ -42,7 +42,7 @@ def test_how_to_show_it_in_class_is_told_though_the_form_writes_the_machine_in_i
 
 
 def test_a_click_on_a_example_of_the_gallery_opens_it_on_the_stage():
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     at.query_params["page"], at.query_params["lang"] = "gallery", "zh"
     at.run()
     assert not at.exception

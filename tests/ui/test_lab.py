@@ -22,7 +22,7 @@ SMALL = {"machines": "switch:ranks=4", "algorithms": "ring,recursive_doubling", 
 
 
 def lab(**words):
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in {"page": "lab", **words}.items():
         at.query_params[name] = word
     at.run()

@@ -36,7 +36,7 @@ def runs_of(step):
 
 
 def learn(**words):
-    at = AppTest.from_file(APP, default_timeout=60)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in {"page": "learn", **words}.items():
         at.query_params[name] = word
     at.run()

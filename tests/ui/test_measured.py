@@ -25,7 +25,7 @@ TABLE = next((Path(__file__).parents[1] / "data" / "nccl-tests").glob("019*")).r
 
 
 def pasted(text, machine="", lang="en"):
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     at.query_params["page"], at.query_params["lang"] = "measured", lang
     at.run()
     assert not at.exception
@@ -119,7 +119,7 @@ CAPTURE = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV2\t0-7\nGPU1\tNV2\t X \t0-7\
 
 def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
     plan = Plan("allreduce.ring", machine="", capture=CAPTURE, capture_name="own.txt")
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     at.query_params["page"] = "measured"
     change_state(at, SimulateState, plan=plan, has_plan=True)
     at.run()
@@ -135,7 +135,7 @@ def test_a_table_of_the_machine_on_the_stage_is_compared_with_it():
 
 
 def test_a_machine_of_the_stage_that_was_cut_is_refused_like_any_other():
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     at.query_params["page"] = "measured"
     change_state(
         at, SimulateState, plan=Plan(machine="switch:ranks=8", edits="cut_cable:src=GPU0,dst=SW"), has_plan=True

@@ -11,7 +11,7 @@ APP = str(Path(__file__).parents[2] / "app.py")
 
 
 def test_a_run_asked_for_before_the_browser_knew_of_another_page_stays_on_it():
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     at.query_params["page"] = "health"
     at.run()
     at.button_group(key="page").set_value("learn").run()

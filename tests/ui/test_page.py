@@ -34,7 +34,7 @@ APP = str(Path(__file__).parents[2] / "app.py")
 
 
 def page(**words):
-    at = AppTest.from_file(APP, default_timeout=60)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in words.items():
         at.query_params[name] = word
     at.run()

@@ -39,7 +39,7 @@ AGAIN = [
 
 
 def page(**words):
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in {"page": "learn", **words}.items():
         at.query_params[name] = word
     return at

@@ -15,7 +15,7 @@ from sim.base.share import MOST_SECONDS
 from sim.errors import Message
 from tests.attack.visitors import FINISHED, Tab, look
 from tests.blocking import HOSTILE, block
-from tests.browser.conftest import PATIENCE, serve
+from tests.browser.visit import PATIENCE, serve
 from tests.ui.test_dropped import drop, told
 from tests.ui.test_page import APP, page
 from tests.ui.visited import change_state
@@ -149,7 +149,7 @@ def impatient(monkeypatch):
 
 @pytest.mark.slow
 def test_a_text_that_blocks_its_reader_costs_a_sentence_and_is_tried_once(impatient):
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in to_link(Plan(capture=HOSTILE)).items():
         at.query_params[name] = word
     sentence = say("page.reading.late", "en", seconds="1")

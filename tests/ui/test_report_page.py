@@ -19,7 +19,7 @@ LINK = to_link(Plan(capture=CAPTURE))
 
 
 def opened(**words):
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in words.items():
         at.query_params[name] = word
     return at.run()

@@ -28,7 +28,7 @@ LEVELS = (
     {"pages"},
 )
 """Rooms, lowest first; rooms of one level know nothing of each other."""
-BASE = {"address", "page_script", "state", "text", "visit", "lessons.__init__", "pages.__init__"}
+BASE = {"address", "state", "text", "visit", "lessons.__init__", "pages.__init__"}
 """What every room may import: single modules, and lists whose entries are files of a room."""
 MODULES = {".".join(path.relative_to(ROOT / "ui").with_suffix("").parts): path for path in (ROOT / "ui").rglob("*.py")}
 MOST = 13

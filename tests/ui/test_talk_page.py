@@ -24,7 +24,7 @@ FIRST, SECOND = (Plan(machine=f"switch:ranks={n}", size="1KiB") for n in (2, 3))
 
 @pytest.mark.slow
 def test_scenes_are_edited_and_what_cannot_be_is_told():
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     at.query_params["page"] = "talk"
     at.run()
     assert any(say("page.talk.intro") == each.value for each in at.markdown)

@@ -60,7 +60,7 @@ def third(tmp_path, monkeypatch):
 
 
 def test_a_language_is_one_file(third):
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
     at.query_params |= {"page": "learn", "lesson": "server", "lang": "de"}
     at.run()
     assert not at.exception

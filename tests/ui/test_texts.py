@@ -24,11 +24,11 @@ from ui.build.words import SPOILED
 from ui.controls.compare import COMPARED
 from ui.explore.menu import GROUPS as ENTRIES
 from ui.export.exports import EXPORTS
-from ui.page_script import ASSETS
 from ui.pages import PAGES
 from ui.pages.talk import FIELDS
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import GROUPS
+from ui.player.page_script import ASSETS
 from ui.player.views import VIEWS
 from ui.server.health import health
 from ui.story import CHAPTERS

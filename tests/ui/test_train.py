@@ -34,7 +34,7 @@ WORDS |= {"rank": "rank {rank}", "memory": "memory of {rank}: {peak}"}
 
 
 def page(**words):
-    at = AppTest.from_file(APP, default_timeout=60)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in {"page": "train", "machine": "switch:ranks=4", **words}.items():
         at.query_params[name] = word
     at.run()

@@ -36,7 +36,7 @@ BY_HAND = [
 
 
 def page(**words):
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in {"page": "what_if", **words}.items():
         at.query_params[name] = word
     at.run()
@@ -110,7 +110,7 @@ def test_a_row_is_renamed_removed_and_made_the_baseline():
 
 
 def test_what_is_simulated_becomes_a_row():
-    at = AppTest.from_file(APP, default_timeout=120)
+    at = AppTest.from_file(APP, default_timeout=180)
     for name, word in {"machine": "switch:ranks=4", "size": "1MiB"}.items():
         at.query_params[name] = word
     at.run()

@@ -2,24 +2,10 @@
 
 import json
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-import streamlit as st
-
-from ui.player.scripts import ASSETS, BOARD, script
+from ui.player.page_script import page_script
 from ui.text import catalogue
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    mounted: Callable[..., Any] = st.components.v2.component(
-        "ringside_board",
-        html='<div class="rb-root">\n</div>',
-        css=(ASSETS / "build" / "board.css").read_text(encoding="utf-8"),
-        js=f"export default {script(BOARD)};",
-    )
-    return mounted
 
 
 def show(
@@ -32,4 +18,5 @@ def show(
     """
     texts = {name: text for name, text in catalogue(language).items() if name.startswith("board.")}
     data = {"board": board, "document": document, "steps": steps, "text": texts}
-    _component()(key=key, data=json.loads(json.dumps(data)), default={"drawn": None}, on_drawn_change=drawn)
+    mount = page_script("board", "build")
+    mount(key=key, data=json.loads(json.dumps(data)), default={"drawn": None}, on_drawn_change=drawn)

@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from sim.errors import Message
 from ui.controls.compare import Run
-from ui.page_script import page_script
 from ui.player.answer import answer_of, spans_of
+from ui.player.page_script import page_script
 from ui.player.titles import heading_of
 from ui.text import plain, spoken, tell
 

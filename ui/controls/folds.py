@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui.controls.parameter import fresh
-from ui.page_script import page_script
+from ui.player.page_script import page_script
 from ui.state import callback, change, state
 from ui.visit import VisitState
 

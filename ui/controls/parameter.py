@@ -7,7 +7,7 @@ import streamlit as st
 from sim.errors import InputError
 from sim.parameters import Parameter, pairs, written
 from sim.units import KiB, fmt_size, parse_bandwidth, parse_size, parse_time
-from ui.page_script import page_script
+from ui.player.page_script import page_script
 from ui.state import change, state
 from ui.text import catalogue, prose, retold, spoken, tell
 from ui.visit import VisitState

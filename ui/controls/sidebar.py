@@ -1,9 +1,8 @@
 """The settings: what runs, on which machine, with how much; every choice ends up as a word of the plan."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -33,7 +32,7 @@ from ui.controls.parameter import RefusedError, can_be_read, fresh, head, refuse
 from ui.navigation import button_to
 from ui.simulate import ahead
 from ui.simulate.load import SIZES, load_of, sizes
-from ui.simulate.machines import able_on, format_of, is_on, machine_of, plain_machine
+from ui.simulate.machines import able_on, format_of, is_on, likely, machine_of, offered, plain_machine
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.state import change, state
@@ -160,19 +159,6 @@ def _choose_algorithm(plan: Plan) -> Plan:
     entry = ALGORITHMS[f"{collective}.{chosen}"]
     st.caption(summary(entry.name, entry.summary))
     return replace(plan, algorithm=entry.name)
-
-
-@cache
-def offered() -> list[str]:
-    """Collectives that there are algorithms for."""
-    return [name for name in COLLECTIVES if any(a.startswith(f"{name}.") for a in ALGORITHMS)]
-
-
-def likely(collective: str, name: str, among: Iterable[str] = ALGORITHMS) -> str:
-    """The algorithm of a collective that a person would expect who has just looked at one of this name."""
-    algorithms = [a for a in among if a.startswith(f"{collective}.")]
-    usual = (f"{collective}.{word}" for word in (name, "ring", "linear", "binomial"))
-    return next((a for a in usual if a in algorithms), algorithms[0])
 
 
 def _choose_library(now: str) -> str:

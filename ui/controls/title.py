@@ -19,10 +19,9 @@ from sim.errors import InputError, StalledError
 from sim.machines import MACHINES
 from sim.topology import Topology
 from ui.controls.parameter import fresh
-from ui.controls.sidebar import likely, offered
 from ui.player.titles import begun, machine_title
 from ui.simulate.load import sizes
-from ui.simulate.machines import able_on
+from ui.simulate.machines import able_on, likely, offered
 from ui.simulate.past import restore, undo
 from ui.state import callback, value
 from ui.text import plain, tell, titled

@@ -2,25 +2,10 @@
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any
-
-import streamlit as st
 
 from ui.draw.state import DrawState, empty
-from ui.player.scripts import ASSETS, DRAWING, script
+from ui.player.page_script import page_script
 from ui.text import catalogue
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    mounted: Callable[..., Any] = st.components.v2.component(
-        "ringside_draw",
-        html='<div class="rd-root">\n</div>',
-        css=(ASSETS / "draw" / "draw.css").read_text(encoding="utf-8"),
-        js=f"export default {script(DRAWING)};",
-    )
-    return mounted
 
 
 def show(
@@ -48,4 +33,4 @@ def show(
         "text": texts,
         "language": language,
     }
-    _component()(key=key, data=data, default={"drawn": None}, on_drawn_change=drawn)
+    page_script("draw", "draw")(key=key, data=data, default={"drawn": None}, on_drawn_change=drawn)

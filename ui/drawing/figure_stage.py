@@ -1,6 +1,6 @@
 """A stage in a figure: devices, links as full as they are, and what each rank holds."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from ui.drawing.figure_holdings import (
     strips,
     strips_of,
 )
-from ui.drawing.figures import SENTENCE, SIDE, PagePart, Room, fonts, left, right, rounded, sheet, words
+from ui.drawing.figures import SENTENCE, SIDE, PagePart, Room, fonts, left, passing, right, rounded, sheet, words
 from ui.drawing.lettering import Style
 from ui.layout.lines import SIZES, along
 from ui.layout.palette import IDLE, SIGN, Look
@@ -85,6 +85,25 @@ def standing(view: str) -> tuple[PagePart, ...]:
         PagePart(lambda figure, film: strip_places(figure, film, here(film)), landed, held, adds=True),
         PagePart(lambda figure, film: [right(figure)], landed, holdings_beside, adds=True),
     )
+
+
+Page = Callable[["Film", float, Look], Figure]
+Moving = Callable[[Figure, "Film", float, Look], None]
+
+
+def stage_of(view: str) -> tuple[Page, tuple[PagePart, ...], Moving]:
+    """Return what the file of a view has whose picture is a stage: the page, its parts, and blocks on their way."""
+
+    def page(film: "Film", width: float, look: Look) -> Figure:
+        return stage(film, place(film, view), width, look)
+
+    def moving(figure: Figure, film: "Film", t: float, look: Look) -> None:
+        here = place(film, view)
+        blocks = film.blocks(t, here, clear=True)
+        passing(figure, film, blocks, t, look)
+        lifted(figure, film, here, blocks, look)
+
+    return page, standing(view), moving
 
 
 def ground(axes: "Axes", film: "Film", here: "Ground", t: float, look: Look) -> None:

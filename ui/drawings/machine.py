@@ -1,25 +1,5 @@
 """The machine with every block on its way, and what each rank holds."""
 
-from matplotlib.figure import Figure
+from ui.drawing.figure_stage import stage_of
 
-from ui.drawing.figure_stage import lifted, place, stage, standing
-from ui.drawing.figures import passing
-from ui.drawing.frames import Film
-from ui.layout.palette import Look
-
-
-def page(film: Film, width: float, look: Look) -> Figure:
-    """A picture and its margin."""
-    return stage(film, place(film, "machine"), width, look)
-
-
-PARTS = standing("machine")
-"""Devices and links, what each rank holds, and the sentence."""
-
-
-def moving(figure: Figure, film: Film, t: float, look: Look) -> None:
-    """Blocks on their way."""
-    here = place(film, "machine")
-    blocks = film.blocks(t, here, clear=True)
-    passing(figure, film, blocks, t, look)
-    lifted(figure, film, here, blocks, look)
+page, PARTS, moving = stage_of("machine")

@@ -15,10 +15,10 @@ from ui.controls.parameter import fresh
 from ui.explore.questions import is_same
 from ui.lessons import LESSONS
 from ui.navigation import visit
-from ui.page_script import page_script
 from ui.plan.beginning import Beginning
 from ui.plan.examples import EXAMPLES
 from ui.plan.gallery import USUAL
+from ui.player.page_script import page_script
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
 from ui.simulate.story import WORD

@@ -16,8 +16,8 @@ from sim.base.files.textfile import decoded
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
 from ui.navigation import leave, visit
-from ui.page_script import page_script
 from ui.plan.beginning import FROM_THE_START, Beginning, left_at
+from ui.player.page_script import page_script
 from ui.share import talks
 from ui.simulate.machines import machine_of
 from ui.simulate.past import restore
@@ -44,7 +44,7 @@ def receive() -> None:
         if received is not None:
             change(VisitState, received=received)
 
-    page_script("drop")(key="script_drop", data={"text": tell("page.drop")}, on_received_change=arrived)
+    page_script("drop", "frame")(key="script_drop", data={"text": tell("page.drop")}, on_received_change=arrived)
     place = st.empty()  # there whether or not anything is said, so that what follows keeps its place
     received = state(VisitState).received
     if received is not None:

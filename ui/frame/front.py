@@ -9,15 +9,17 @@ from sim.registry import addition_fault
 from ui import address
 from ui.frame import dropped
 from ui.navigation import first, forget, hold, leave
-from ui.page_script import SCRIPTS, page_script
 from ui.pages import PAGES
+from ui.player.page_script import page_script
+from ui.player.scripts import ASSETS
 from ui.share import saving
 from ui.state import become, callback, put, state, value
 from ui.text import language_names, plain, prose, retold, say, spoken, tell
 from ui.visit import VisitState
 from ui.workers.turns import turn
 
-STYLE = (SCRIPTS / "page.css").read_text(encoding="utf-8")
+LOOKS = ("page", "header", "settings", "title", "intro")
+STYLE = "\n".join((ASSETS / "frame" / f"{name}.css").read_text(encoding="utf-8") for name in LOOKS)
 """How every page looks."""
 THEMES = {"System": "page.theme.system", "Light": "page.theme.light", "Dark": "page.theme.dark"}
 """What Streamlit calls a choice of colours, and the text of it."""
@@ -82,7 +84,7 @@ def _header(name: str) -> None:
             key="page",
             on_change=turned,
         )
-        page_script("settings")(key="settings", data={"text": tell("settings.title")})
+        page_script("settings", "frame")(key="settings", data={"text": tell("settings.title")})
     with st.sidebar, st.container(key="settings_title"):
         st.markdown(f"**{tell('settings.title')}**")
 
@@ -101,4 +103,4 @@ def _display() -> None:
         say("page.language"), list(titles), format_func=titles.__getitem__, key="language", on_change=translated
     )
     names = {name: tell(text) for name, text in THEMES.items()}
-    page_script("theme")(key="theme", data={"label": tell("page.theme"), "names": names})
+    page_script("theme", "frame")(key="theme", data={"label": tell("page.theme"), "names": names})

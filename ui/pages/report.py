@@ -10,9 +10,9 @@ from sim.base.numbers import whole
 from sim.errors import InputError, StalledError
 from ui import address
 from ui.navigation import leave
-from ui.page_script import page_script
 from ui.pages import page
 from ui.plan.picture import file_name
+from ui.player.page_script import page_script
 from ui.share import saving
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState

@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from ui.page_script import page_script
+from ui.player.page_script import page_script
 
 
 def remembered(name: str, words: set[str], allowed: Container[str]) -> set[str]:

@@ -22,10 +22,13 @@ WITH_TALK, WITH_LESSONS, WITH_STORY = "talk/offline.js", "talk/lesson.js", "stor
 ON_PAGES = "talk/page.js"
 """The player as the dashboard has it, which can be told a story in and lead through a talk."""
 NOTEBOOK = ("notebook/run.js", "notebook/map.js", "notebook/training.js")
-BOARD = "build/board.js"
-DRAWING = "draw/draw.js"
-WITHOUT_VIEWS = (BOARD, DRAWING)
-"""Parts that show no run."""
+WITHOUT_VIEWS = (
+    *(f"page/{name}.js" for name in ("ahead", "buckets", "memory", "opened", "report", "seen")),
+    *(f"frame/{name}.js" for name in ("drop", "settings", "theme")),
+    *("share/share.js", "share/save.js", "explore/explore.js", "explore/slash.js", "answer/shows.js"),
+    *("build/board.js", "draw/draw.js"),
+)
+"""Scripts that show no run."""
 PARTS = (PLAYER, WITH_TALK, WITH_LESSONS, WITH_STORY, ON_PAGES, *NOTEBOOK, *WITHOUT_VIEWS)
 
 

@@ -18,9 +18,9 @@ from ui.controls.parameter import fresh
 from ui.drawings import DRAWINGS
 from ui.export.exports import EXPORTS, Shot
 from ui.files.site import notebook
-from ui.page_script import page_script
 from ui.plan import picture
 from ui.plan.beginning import instant_in
+from ui.player.page_script import page_script
 from ui.player.views import FIRST, VIEWS
 from ui.share import embed, qr, talks
 from ui.share.saving import FileRequest, SavingState

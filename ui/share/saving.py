@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from sim.errors import InputError, StalledError
-from ui.page_script import page_script
+from ui.player.page_script import page_script
 from ui.state import become, callback, change, state, value
 from ui.text import plain, prose, retold, tell
 from ui.visit import VisitState

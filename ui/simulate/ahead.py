@@ -14,8 +14,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from ops.plan import Plan
 from ops.plan.link import LONGEST
 from ui import address
-from ui.page_script import page_script
 from ui.plan.picture import Picture
+from ui.player.page_script import page_script
 from ui.simulate.state import SimulateState
 from ui.state import callback, change, state
 from ui.text import spoken

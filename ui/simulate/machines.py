@@ -1,11 +1,14 @@
-"""Machines that pages show: each is built once for all visits, while there is room for it."""
+"""Machines that pages show, each built once for all visits while there is room for it, and what runs on them."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 
+from ops import ALGORITHMS
+from ops.collectives import COLLECTIVES
 from ops.plan import Plan
 from ops.run.work import able
 from sim.base.formats import Format
@@ -32,6 +35,19 @@ def able_on(plans: Iterable[Plan], names: Iterable[str]) -> list[str]:
     except (InputError, StalledError):  # told where the machine is shown
         return every
     return [name for name in every if name in able_names | said]
+
+
+@cache
+def offered() -> list[str]:
+    """Collectives that there are algorithms for."""
+    return [name for name in COLLECTIVES if any(a.startswith(f"{name}.") for a in ALGORITHMS)]
+
+
+def likely(collective: str, name: str, among: Iterable[str] = ALGORITHMS) -> str:
+    """The algorithm of a collective that a person would expect who has just looked at one of this name."""
+    algorithms = [a for a in among if a.startswith(f"{collective}.")]
+    usual = (f"{collective}.{word}" for word in (name, "ring", "linear", "binomial"))
+    return next((a for a in usual if a in algorithms), algorithms[0])
 
 
 def machine_of(plan: Plan) -> Topology:

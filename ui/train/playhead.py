@@ -13,8 +13,8 @@ from ops.plan.link import to_link
 from ops.training.step import Interval, StepCollective, TrainingStep
 from sim.errors import InputError, StalledError
 from sim.units import fmt_size
-from ui.page_script import page_script
 from ui.player import component
+from ui.player.page_script import page_script
 from ui.state import become, callback, put, state, value
 from ui.text import plain, prose, retold, spoken, tell
 from ui.train.state import TrainState

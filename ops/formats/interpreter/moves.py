@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sim.base.ragged import offsets_of
 from sim.errors import InputError
 from sim.schedule import COPY, REDUCE, Promise, Schedule
 from sim.schedule.model import narrow
@@ -144,12 +144,12 @@ class Moves:
             promise=promise,
             unit_share=unit_share,
             steps=len(counts),
-            step_start=_offsets(counts),
+            step_start=offsets_of(counts),
             op=np.array([move.op for move in ordered], np.uint8),
             src=_ints([move.src for move in ordered]),
             dst=_ints([move.dst for move in ordered]),
             channel=_ints([move.channel for move in ordered]),
-            moves=narrow(_offsets([len(move.slots) for move in ordered])),
+            moves=narrow(offsets_of([len(move.slots) for move in ordered])),
             from_slot=_ints([*chain.from_iterable(move.slots for move in ordered)]),
             to_slot=_ints([*chain.from_iterable(move.to for move in ordered)]),
             after=(_ints(before), later.astype(np.int32)) if before else None,
@@ -160,7 +160,3 @@ class Moves:
 
 def _ints(values: Sequence[int]) -> Ints:
     return np.array(values, np.int32)
-
-
-def _offsets(counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ops.formats.interpreter import kernels
 from sim.base.arrays import each_once
 from sim.base.compiled import twin
-from sim.base.ragged import ranges
+from sim.base.ragged import offsets_of, ranges, row_numbers
 
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -78,7 +78,7 @@ class Replay:
         self.worker = np.array(worker, np.int64)
         self.count, self.shared, self.places = len(worker), shared, places
         lengths = np.fromiter(map(len, before), np.int64, len(before))
-        self.first = _offsets(lengths)
+        self.first = offsets_of(lengths)
         self.before = np.fromiter(chain.from_iterable(before), np.int64, int(self.first[-1]))
         self.part, self.op, self.offset, self.slots, self.to = (np.array(column, np.int64) for column in accesses)
         self._held = np.zeros(int(np.diff(self.offset).max(initial=0)), np.uint64)
@@ -131,7 +131,7 @@ class Replay:
         """The operations in some orders that are allowed."""
         random = np.random.default_rng(0)
         order = np.argsort(self.before, kind="stable")
-        after = np.repeat(np.arange(self.count), np.diff(self.first))[order]
+        after = row_numbers(self.first)[order]
         start = np.searchsorted(self.before[order], np.arange(self.count + 1))
         for _ in range(count):
             sequence, ready = np.empty((2, self.count), np.int64)
@@ -157,7 +157,7 @@ class Replay:
         return [*near, *(race for race in self._open(history, *history.all_pairs(places)) if race[:2] not in pairs)]
 
     def _history(self) -> _History:
-        operation = np.repeat(np.repeat(np.arange(self.count), np.diff(self.part)), np.diff(self.offset))
+        operation = np.repeat(row_numbers(self.part), np.diff(self.offset))
         place, operation = np.concatenate([self.slots, self.to]), np.concatenate([operation, operation])
         writes = np.arange(len(place)) >= len(self.slots)
         shared = place < self.shared
@@ -203,10 +203,6 @@ class Replay:
         kernel = twin(kernels, len(self.before) * len(workers) / 10)
         kernel.clocks(self.first, self.before, self.worker, turn, column, clock)
         return clock
-
-
-def _offsets(lengths: Longs) -> Longs:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _turns(worker: Longs) -> Longs:

@@ -64,10 +64,6 @@ class BlockLayout:
         return self.lines[-1].number + 1 if self.lines else 0
 
 
-_End = tuple[int, int]
-"""An action and a rank at which it does something."""
-
-
 @dataclass(slots=True)
 class GpuLayout:
     """A GPU's thread blocks, before and after their lines wait for each other.

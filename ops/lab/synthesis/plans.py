@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ops.lab.synthesis import matching
 from sim.base.compiled import twin
-from sim.base.ragged import take
+from sim.base.ragged import row_numbers, take
 from sim.errors import InputError, UnreachableError
 from sim.schedule import COPY, REDUCE
 from sim.topology import Floats, Ints, Topology
@@ -76,7 +76,7 @@ def choices_of_edges(topology: Topology, n: int) -> Iterator[Edges]:
     routes = topology.routes(devices[src], devices[dst])
     is_rank = np.zeros(len(topology.devices), bool)
     is_rank[devices] = True
-    edge = np.repeat(np.arange(len(src)), np.diff(routes.offsets))  # of every link that is crossed
+    edge = row_numbers(routes.offsets)  # of every link that is crossed
     through_rank = np.zeros(len(src), bool)
     for ends in topology.ends:  # of a half-duplex link either may be the far one
         device = ends[routes.links]
@@ -200,4 +200,4 @@ def _taken(edges: Edges, order: Ints) -> Edges:
 def _crossed(edges: Edges, chosen: Ints) -> tuple[NDArray[np.int64], Ints]:
     """Every link that the chosen edges cross, and the place in `chosen` of the edge that does."""
     first, links = take(edges.first, edges.links, chosen)
-    return np.repeat(np.arange(len(chosen)), np.diff(first)), links
+    return row_numbers(first), links

@@ -207,13 +207,7 @@ class Comm(Attributed, Ranks):
         result = compared(self.peers.ranks, other.peers.ranks)
         return CONGRUENT if result == IDENT else result
 
-    def Free(self) -> None:
-        """Give it back: it is the null communicator from now on. Raises MPI.Exception for a predefined one."""
-        if self.token is not None and not self.public:
-            self.delete_attributes()
-        super().Free()
-
-    Disconnect = Free
+    Disconnect = Attributed.Free
 
     def Is_inter(self) -> bool:
         """Never: communicators here are of one group."""

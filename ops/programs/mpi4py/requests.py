@@ -161,7 +161,7 @@ class MpiRequest(Numberless):
     def waitall(cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None) -> list[Any]:
         """Stop until all are done; the objects received."""
         _await(requests, "Waitall", every=True)
-        return [request.collect(status) for request, status in zip(requests, _each(statuses, requests), strict=True)]
+        return _collected(requests, statuses)
 
     @classmethod
     def Waitany(cls, requests: Sequence["MpiRequest"], status: Status | None = None) -> int:
@@ -191,8 +191,7 @@ class MpiRequest(Numberless):
             return None, None
         _await(requests, "Waitsome", every=False)
         places = _done(requests)
-        pairs = zip(places, _each(statuses, places), strict=True)
-        return places, [requests[i].collect(status) for i, status in pairs]
+        return places, _collected([requests[i] for i in places], statuses)
 
     @classmethod
     def Testall(cls, requests: Sequence["MpiRequest"], statuses: list[Status] | None = None) -> bool:
@@ -206,7 +205,7 @@ class MpiRequest(Numberless):
         """Whether all are done, and the objects received."""
         if not _is_enough(requests, all):
             return False, None
-        return True, [r.collect(status) for r, status in zip(requests, _each(statuses, requests), strict=True)]
+        return True, _collected(requests, statuses)
 
     @classmethod
     def Testany(cls, requests: Sequence["MpiRequest"], status: Status | None = None) -> tuple[int, bool]:
@@ -237,12 +236,22 @@ class MpiRequest(Numberless):
         if not _any_open(requests):
             return None, None
         places = _done(requests) if _is_enough(requests, any) else []
-        pairs = zip(places, _each(statuses, places), strict=True)
-        return places, [requests[i].collect(status) for i, status in pairs]
+        return places, _collected([requests[i] for i in places], statuses)
 
 
 class Prequest(MpiRequest):
     """A call that can be started again and again."""
+
+    _begin: Callable[[], MpiRequest] | None = None
+    _freed = False
+
+    def __init__(self, begin: "Callable[[], MpiRequest] | MpiRequest | None" = None) -> None:
+        super().__init__()
+        if begin is not None and not isinstance(begin, MpiRequest):
+            self._begin = begin
+
+    def __bool__(self) -> bool:
+        return not self._null
 
     @property
     def _null(self) -> bool:
@@ -252,17 +261,6 @@ class Prequest(MpiRequest):
         """It will not be started again."""
         super().Free()
         self._freed = True
-
-    def __bool__(self) -> bool:
-        return not self._null
-
-    _begin: Callable[[], MpiRequest] | None = None
-    _freed = False
-
-    def __init__(self, begin: "Callable[[], MpiRequest] | MpiRequest | None" = None) -> None:
-        super().__init__()
-        if begin is not None and not isinstance(begin, MpiRequest):
-            self._begin = begin
 
     def Start(self) -> None:
         """Begin once more."""
@@ -280,6 +278,11 @@ class Prequest(MpiRequest):
 
 
 NULL = MpiRequest()
+
+
+def _collected(requests: Sequence[MpiRequest], statuses: list[Status] | None) -> list[Any]:
+    pairs = zip(requests, _each(statuses, requests), strict=True)
+    return [request.collect(status) for request, status in pairs]
 
 
 def _each(statuses: list[Status] | None, requests: Sequence[Any]) -> list[Status | None]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from greenlet import GreenletExit
 
-from ops.backends import BACKENDS
+from ops.backends import BACKENDS, burdened
 from ops.communicators.records import ScriptLine, Span
 from ops.communicators.selection import Selection
 from ops.programs.pytorch.rank.link import SLEEP, STREAM
@@ -24,7 +24,6 @@ from ops.programs.runtime.rendezvous import Contribution, ProcessGroup, ProgramM
 from ops.programs.runtime.steps import thinned
 from ops.programs.runtime.tasks import Pending, Slept, Task
 from ops.programs.runtime.transport import Transport
-from ops.training.backends import burdened
 from ops.training.step import COMPUTE, MemoryChange
 from sim.topology import Topology
 
@@ -118,8 +117,9 @@ class TorchWorld(Transport):
         history: bool,
     ) -> None:
         costs = BACKENDS[served(backend)]
-        machine = burdened(topology, costs.overhead, costs.gamma)
-        super().__init__(machine, len(wires), folder, selection=selection, eager=eager, history=history)
+        super().__init__(
+            burdened(topology, costs), len(wires), folder, selection=selection, eager=eager, history=history
+        )
         self.wires = wires
         self.untimed: Counter[str] = Counter()
         self.guessed: Counter[str] = Counter()

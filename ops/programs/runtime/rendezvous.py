@@ -72,7 +72,6 @@ class Contribution(Pending):
         "same",
         "sends",
         "uneven",
-        "unfold",
         "write",
     )  # fmt: skip
 

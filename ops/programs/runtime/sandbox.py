@@ -120,7 +120,6 @@ class Isolation:
         hidden_modules["__main__"] = sys.modules["__main__"]
         self._undo.callback(self._put_back, hidden_modules, sys.argv, sys.stdout, list(sys.path))
         sys.modules.update(self._served)
-        self._replace_parts()
         sys.meta_path.insert(0, self._beside)
         sys.path.insert(0, self._beside.folder)
         sys.stdout = _Output(self._tasks, self._echo)
@@ -141,15 +140,6 @@ class Isolation:
     def _stands_in(self, name: str) -> bool:
         """Whether a module, or the package that it is in, is served."""
         return any(name == served or name.startswith(f"{served}.") for served in (*self._served, ELSEWHERE))
-
-    def _replace_parts(self) -> None:
-        """Put what is served into the packages that are not, like torch.distributed into an installed PyTorch."""
-        for name, module in self._served.items():
-            package, _, part = name.rpartition(".")
-            if package in sys.modules and package not in self._served:
-                whole = sys.modules[package]
-                self._undo.callback(setattr, whole, part, getattr(whole, part, None))
-                setattr(whole, part, module)
 
     def _enter(self, task: Task) -> None:
         if not task.argv:

@@ -28,6 +28,15 @@ class Turn(NamedTuple):
     chunk: int = 0
 
 
+def in_turns(turn: Callable[[str, int], Turn], ahead: int, count: int) -> Iterator[Turn]:
+    """So many passes forward ahead, then a forward and a backward pass in turns, then backward what is left."""
+    yield from (turn(FORWARD, i) for i in range(ahead))
+    for i in range(count - ahead):
+        yield turn(FORWARD, ahead + i)
+        yield turn(BACKWARD, i)
+    yield from (turn(BACKWARD, i) for i in range(count - ahead, count))
+
+
 Order = Callable[[int, int, int, int], Iterator[Turn]]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ops.training.pipelines import BACKWARD, FORWARD, Turn, pipeline
+from ops.training.pipelines import FORWARD, Turn, in_turns, pipeline
 from sim.errors import InputError
 
 
@@ -26,8 +26,4 @@ def interleaved(stage: int, stages: int, micros: int, chunks: int) -> Iterator[T
         return Turn(what, i // round_ * stages + i % stages, chunk if what == FORWARD else chunks - 1 - chunk)
 
     ahead = min(count, 2 * (stages - 1 - stage) + (chunks - 1) * stages)
-    yield from (turn(FORWARD, i) for i in range(ahead))
-    for i in range(count - ahead):
-        yield turn(FORWARD, ahead + i)
-        yield turn(BACKWARD, i)
-    yield from (turn(BACKWARD, i) for i in range(count - ahead, count))
+    yield from in_turns(turn, ahead, count)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ops.training.pipelines import BACKWARD, FORWARD, Turn, pipeline
+from ops.training.pipelines import Turn, in_turns, pipeline
 
 
 @pipeline("1f1b", bubble=lambda stages, micros, _: (stages - 1) / (micros + stages - 1))
@@ -14,9 +14,4 @@ def one_forward_one_backward(stage: int, stages: int, micros: int, chunks: int) 
     >>> " ".join(f"{turn.what}{turn.micro}" for turn in one_forward_one_backward(0, 2, 3, 1))
     'F0 F1 B0 F2 B1 B2'
     """
-    ahead = min(micros, stages - 1 - stage)
-    yield from (Turn(FORWARD, k) for k in range(ahead))
-    for k in range(micros - ahead):
-        yield Turn(FORWARD, ahead + k)
-        yield Turn(BACKWARD, k)
-    yield from (Turn(BACKWARD, k) for k in range(micros - ahead, micros))
+    yield from in_turns(Turn, min(micros, stages - 1 - stage), micros)

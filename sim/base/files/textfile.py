@@ -74,6 +74,14 @@ def is_standard_input(path: str | Path) -> bool:
     return _STANDARD.fullmatch(str(path)) is not None
 
 
+def is_file(text: str) -> bool:
+    """Whether a text is the path of a file; no text that is too long for one is, or has a zero in it."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def open_regular(path: str | Path) -> AbstractContextManager[IO[bytes]]:
     """Open a regular file, or standard input, to be read.
 

@@ -20,7 +20,6 @@ GUIDS = ("NodeGUID", "SysImageGUID")
 """What only OS devices of OpenFabrics have: InfiniBand, RoCE, EFA."""
 
 MOST_ENTRIES = 1024
-_BUSID = re.compile(r"(?:[0-9a-f]+:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]")
 
 
 @dataclass(slots=True, eq=False)

@@ -21,8 +21,8 @@ from sim.formats.hwloc_xml.objects import (
     read_objects,
 )
 from sim.parameters import Bounds, spread
-from sim.topology import Device, DeviceKind, Link, LinkKind, Topology, both_ways
-from sim.topology.host import LATENCIES, VOLTA, between_sockets, rate_options
+from sim.topology import Device, Link, Topology
+from sim.topology.host import LATENCIES, VOLTA, HostParts, between_sockets, rate_options
 from sim.topology.rails import join_by_rails
 from sim.units import GBps, Time, fmt_bandwidth, fmt_time
 
@@ -38,12 +38,10 @@ def matches(text: str) -> bool:
 
 
 @dataclass(slots=True)
-class _HwlocParts:
+class _HwlocParts(HostParts):
     """Devices and links gathered on the way; `of` names the device of an element."""
 
     rate: dict[str, float]
-    devices: list[Device] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
     of: dict[int, str] = field(default_factory=dict)
     used: dict[str, None] = field(default_factory=dict)
 
@@ -51,15 +49,6 @@ class _HwlocParts:
         """An assumed rate or latency, noted as used."""
         self.used[key] = None
         return self.rate[key]
-
-    def add(self, prefix: str, kind: DeviceKind, numa: int) -> str:
-        """A new device; its name counts those of its kind."""
-        name = f"{prefix}{sum(device.name.startswith(prefix) for device in self.devices)}"
-        self.devices.append(Device(name, kind, numa))
-        return name
-
-    def cable(self, a: str, b: str, bandwidth: float, latency: float, kind: LinkKind = "PCI", lanes: int = 1) -> None:
-        self.links += both_ways(a, b, bandwidth, latency, kind, lanes)
 
 
 @reader("hwloc_xml", "the XML of `lstopo --of xml`", matches=matches, endings=("xml",))

@@ -16,9 +16,9 @@ from sim.base.xml import Element, parse_xml
 from sim.errors import InputError
 from sim.formats import reader
 from sim.parameters import Bounds, spread
-from sim.topology import Device, DeviceKind, Link, LinkKind, Topology, both_ways
+from sim.topology import Device, DeviceKind, Link, Topology
 from sim.topology.generations import GENERATIONS, Generation, of_sm
-from sim.topology.host import HOPPER, between_sockets, rate_options
+from sim.topology.host import HOPPER, HostParts, between_sockets, rate_options
 from sim.topology.rails import join_by_rails
 from sim.units import GBps, Time, fmt_bandwidth, fmt_time
 
@@ -37,14 +37,12 @@ _MARK = re.compile(r"<system\b[^<>]*\bversion\s*=")
 
 
 @dataclass(slots=True)
-class _SystemParts:
+class _SystemParts(HostParts):
     """Devices and links gathered on the way; `of` names the device of a host, kind and bus id."""
 
     name: str
     rate: dict[str, float]
     host: int = 0
-    devices: list[Device] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
     of: dict[tuple[int, str, str], str] = field(default_factory=dict)
     gpus: list[tuple[str, Element]] = field(default_factory=list)
     order: list[tuple[int, str]] = field(default_factory=list)
@@ -61,9 +59,6 @@ class _SystemParts:
             self.count[front + prefix] += 1
         self.devices.append(Device(f"{front}{prefix}{number}", kind, numa, self.host))
         return self.devices[-1].name
-
-    def cable(self, a: str, b: str, rate: float, latency: float, kind: LinkKind = "PCI", lanes: int = 1) -> None:
-        self.links += both_ways(a, b, rate, latency, kind, lanes)
 
 
 @reader(

@@ -102,14 +102,13 @@ def read(
     notes = _notes(text, matrix, gpus, placement, numa, tables_found=len(pasted)) + _table_notes(pasted[0])
     numa = numa or _numa_of_groups(placement, gpus)
     leaves = _leaves(matrix, placement, numa)
-    present = {leaf.numa for leaf in leaves}
     listed = {node for nodes in numa.values() for node in nodes}
     rates, suggestions = _rates(gpu, text, nvlinks)
     chosen: dict[str, Any] = {key: value for key, value in set_rates.items() if value is not None}
     classes = {(a, b): CLASSES[placement.classes[i, j]] for (i, a), (j, b) in combinations(enumerate(gpus), 2)}
     measured, measured_notes = rates_of(text, Pairs(gpus, nvlinks, classes), replace(rates, **chosen), name)
     rates = newer(replace(rates, **{**measured, **chosen}), suggestions)
-    host = build_host(name, leaves, rates, nvlinks, empty_numa=sorted(listed - present))
+    host = build_host(name, leaves, rates, nvlinks, numa_nodes=listed)
     pairs = {a: {b: matrix.cells[a, b] for b in matrix.names if (a, b) in matrix.cells} for a in matrix.names}
     notes += measured_notes
     unknown = [key for key in _rates_used(nvlinks, placement, leaves, hosts) if key not in measured]

@@ -5,7 +5,6 @@ Nothing is assumed: what a file leaves out has one documented meaning or is aske
 
 import difflib
 import re
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TypeVar, get_args
@@ -193,7 +192,7 @@ def _links(node: YamlNode, devices: list[Device], names: dict[str, int]) -> list
         for x, y in pairs:
             one, other = devices[x], devices[y]
             link = Link(one.name, other.name, rate, wait, kind or _usual(one, other), duplex == "half", lanes)
-            links += [link, replace(link, src=link.dst, dst=link.src)] if duplex == "full" else [link]
+            links += [link, link.turned()] if duplex == "full" else [link]
     return links
 
 

@@ -65,8 +65,7 @@ def _links(links: Sequence[Link]) -> Iterator[str]:
     i = 0
     while i < len(links):
         link = links[i]
-        back = Link(link.dst, link.src, link.bandwidth, link.latency, link.kind, link.both, link.lanes)
-        full = not link.both and i + 1 < len(links) and links[i + 1] == back
+        full = not link.both and i + 1 < len(links) and links[i + 1] == link.turned()
         duplex = "" if full else ", duplex: half" if link.both else ", duplex: simplex"
         lanes = f", lanes: {link.lanes}" if link.lanes != 1 else ""
         yield (

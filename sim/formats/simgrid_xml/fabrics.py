@@ -10,12 +10,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import NoReturn
 
 from sim.base.size import room_for
 from sim.errors import InputError, Message
 from sim.formats.simgrid_xml.places import SHARED, Cable, Crossing, Hop, Places
-from sim.formats.simgrid_xml.platform import Platform, Zone
+from sim.formats.simgrid_xml.platform import Fabric, Platform, Zone
 
 Way = list[tuple[int, int, Hop]]
 """Where a route goes: from node to node, and by which hop, one after the other."""
@@ -27,6 +28,7 @@ class ZoneGrid(ABC):
 
     platform: Platform
     zone: Zone
+    fabric: Fabric
     names: list[str]
     hops: dict[tuple[int, int, int], Hop] = field(default_factory=dict)
     """From node to node by the nth parallel cable."""
@@ -37,22 +39,19 @@ class ZoneGrid(ABC):
 
     def cable(self, a: int, b: int, nth: int = 0, times: int = 1) -> None:
         """A cable whose way up leads from a to b, `times` as wide as the cluster's links."""
-        fabric = self.zone.fabric
-        assert fabric is not None
-        link = fabric.link
+        link = self.fabric.link
         name = f"{link.name}:{self.names[a]}-{self.names[b]}" + (f"#{nth}" if nth else "")
-        number = self.platform.add_cable(fabric.element, Cable(name, link.bandwidth * times, link.latency, link.policy))
+        cable = Cable(name, link.bandwidth * times, link.latency, link.policy)
+        number = self.platform.add_cable(self.fabric.element, cable)
         way = 0 if link.policy == SHARED else 1
         self.hops[a, b, nth], self.hops[b, a, nth] = Hop(number, way), Hop(number, -way)
         self.ends[number] = (a, b)
 
     def limit(self, nodes: int) -> None:
         """Give the first nodes the link of their own that all their traffic crosses, if the cluster has such."""
-        fabric = self.zone.fabric
-        assert fabric is not None
-        for node in range(nodes if fabric.limiter else 0):
-            cable = Cable(f"{self.names[node]} limiter", fabric.limiter, 0.0, SHARED)
-            self.limiter[node] = self.platform.add_cable(fabric.element, cable)
+        for node in range(nodes if self.fabric.limiter else 0):
+            cable = Cable(f"{self.names[node]} limiter", self.fabric.limiter, 0.0, SHARED)
+            self.limiter[node] = self.platform.add_cable(self.fabric.element, cable)
 
     @property
     def number(self) -> dict[str, int]:
@@ -120,11 +119,11 @@ class Torus(ZoneGrid):
     dims: list[int] = field(default_factory=list)
 
     @classmethod
-    def build(cls, platform: Platform, zone: Zone) -> "Torus":
+    def build(cls, platform: Platform, zone: Zone, fabric: Fabric) -> "Torus":
         """Raises InputError when the dimensions do not multiply to the hosts."""
-        dims = _numbers(platform, zone, r"\d+(,\d+)*", "3,2,2")[0]
+        dims = _numbers(platform, zone, fabric, r"\d+(,\d+)*", "3,2,2")[0]
         _expect(platform, zone, math.prod(dims), len(zone.hosts))
-        grid = cls(platform, zone, list(zone.hosts), dims=dims)
+        grid = cls(platform, zone, fabric, list(zone.hosts), dims=dims)
         grid.limit(len(zone.hosts))
         for node in range(len(zone.hosts)):
             for stride, size in _strides(dims):
@@ -160,9 +159,9 @@ class FatTree(ZoneGrid):
     """The first node of each level; its label counts its place, lowest digit first."""
 
     @classmethod
-    def build(cls, platform: Platform, zone: Zone) -> "FatTree":
+    def build(cls, platform: Platform, zone: Zone, fabric: Fabric) -> "FatTree":
         """Raises InputError when the levels do not fit each other or the hosts."""
-        (levels,), down, up, count = _numbers(platform, zone, r"\d+(;\d+(,\d+)*){3}", "2;4,4;1,2;1,2")
+        (levels,), down, up, count = _numbers(platform, zone, fabric, r"\d+(;\d+(,\d+)*){3}", "2;4,4;1,2;1,2")
         if not levels or any(len(part) != levels for part in (down, up, count)) or 0 in (*down, *up, *count):
             _refuse(platform, zone, "simgrid.levels", levels=levels)
         _expect(platform, zone, math.prod(down), len(zone.hosts))
@@ -171,7 +170,7 @@ class FatTree(ZoneGrid):
         _bounded(platform, zone, sum(sizes), cables)
         names = zone.hosts + [f"{zone.name} L{k}.{i}" for k in range(1, levels + 1) for i in range(sizes[k])]
         first = [sum(sizes[:level]) for level in range(levels + 1)]
-        grid = cls(platform, zone, names, down=down, up=up, count=count, first=first)
+        grid = cls(platform, zone, fabric, names, down=down, up=up, count=count, first=first)
         grid.limit(len(names))
         for level in range(levels):
             for place in range(sizes[level]):
@@ -239,9 +238,9 @@ class Dragonfly(ZoneGrid):
     nodes: int = 0
 
     @classmethod
-    def build(cls, platform: Platform, zone: Zone) -> "Dragonfly":
+    def build(cls, platform: Platform, zone: Zone, fabric: Fabric) -> "Dragonfly":
         """Raises InputError when the parameters do not fit the hosts or a group has too few routers."""
-        blue, black, green, (nodes,) = _numbers(platform, zone, r"\d+,\d+;\d+,\d+;\d+,\d+;\d+", "3,4;3,2;3,1;2")
+        blue, black, green, (nodes,) = _numbers(platform, zone, fabric, r"\d+,\d+;\d+,\d+;\d+,\d+;\d+", "3,4;3,2;3,1;2")
         (groups, blues), (chassis, blacks), (blades, greens) = blue, black, green
         if 0 in (*blue, *black, *green, nodes):
             _refuse(platform, zone, "simgrid.zero")
@@ -256,22 +255,22 @@ class Dragonfly(ZoneGrid):
         _bounded(platform, zone, routers * (nodes + 1), routers * (nodes + blades + chassis + groups))
         hosts = len(zone.hosts)
         names = zone.hosts + [f"{zone.name} R{i}" for i in range(routers)]
-        grid = cls(platform, zone, names, chassis=chassis, blades=blades, nodes=nodes)
+        grid = cls(platform, zone, fabric, names, chassis=chassis, blades=blades, nodes=nodes)
         grid.limit(len(names))
         for host in range(hosts):
             grid.cable(host, hosts + host // nodes)
         for group in range(groups):
             grid._join_group(group, greens, blacks)
-        for a, b in _couples(groups):
+        for a, b in combinations(range(groups), 2):
             grid.cable(grid.router(a, 0, b), grid.router(b, 0, a), times=blues)
         return grid
 
     def _join_group(self, group: int, greens: int, blacks: int) -> None:
         """Cables along every chassis of a group, then along every column of blades."""
-        for a, b in _couples(self.blades):
+        for a, b in combinations(range(self.blades), 2):
             for c in range(self.chassis):
                 self.cable(self.router(group, c, a), self.router(group, c, b), times=greens)
-        for a, b in _couples(self.chassis):
+        for a, b in combinations(range(self.chassis), 2):
             for blade in range(self.blades):
                 self.cable(self.router(group, a, blade), self.router(group, b, blade), times=blacks)
 
@@ -325,26 +324,24 @@ class Dragonfly(ZoneGrid):
         return hops
 
 
-GRIDS: dict[str, Callable[[Platform, Zone], ZoneGrid]] = {
+GRIDS: dict[str, Callable[[Platform, Zone, Fabric], ZoneGrid]] = {
     "TORUS": Torus.build,
     "FAT_TREE": FatTree.build,
     "DRAGONFLY": Dragonfly.build,
 }
 
 
-def grid_of(platform: Platform, zone: Zone) -> ZoneGrid:
+def grid_of(platform: Platform, zone: Zone, fabric: Fabric) -> ZoneGrid:
     """The grid of a cluster. Raises InputError for a shape that is unknown or does not come out even."""
-    assert zone.fabric is not None
-    if zone.fabric.shape not in GRIDS:
-        zone.element.refuse(platform.name, "topology.shape", shape=zone.fabric.shape, choices=("FLAT", *GRIDS))
-    return GRIDS[zone.fabric.shape](platform, zone)
+    if fabric.shape not in GRIDS:
+        zone.element.refuse(platform.name, "topology.shape", shape=fabric.shape, choices=("FLAT", *GRIDS))
+    return GRIDS[fabric.shape](platform, zone, fabric)
 
 
-def _numbers(platform: Platform, zone: Zone, pattern: str, example: str) -> list[list[int]]:
-    assert zone.fabric is not None
-    text = re.sub(r"\s", "", zone.fabric.parameters)
+def _numbers(platform: Platform, zone: Zone, fabric: Fabric, pattern: str, example: str) -> list[list[int]]:
+    text = re.sub(r"\s", "", fabric.parameters)
     if len(text) > 400 or not re.fullmatch(pattern, text) or re.search(r"\d{7}", text):
-        _refuse(platform, zone, "simgrid.parameters", parameters=zone.fabric.parameters, example=example)
+        _refuse(platform, zone, "simgrid.parameters", parameters=fabric.parameters, example=example)
     return [[int(number) for number in part.split(",")] for part in text.split(";")]
 
 
@@ -377,7 +374,3 @@ def _along(node: int, stride: int, size: int, by: int) -> int:
     """The neighbour of a node along one dimension."""
     at = node // stride % size
     return node + ((at + by) % size - at) * stride
-
-
-def _couples(n: int) -> list[tuple[int, int]]:
-    return [(a, b) for a in range(n) for b in range(a + 1, n)]

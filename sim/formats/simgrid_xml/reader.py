@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sim.base.ragged import offsets_of
 from sim.base.xml import parse_xml
 from sim.errors import InputError, UnreachableError
 from sim.formats import reader
@@ -97,7 +98,7 @@ def _router(platform: Platform, network: Network, laid: Laid, copies: dict[tuple
                 links = laid.links_of(network.route(platform.hosts[pair[0]], platform.hosts[pair[1]]))
                 by_pair[pair] = [copies.get((*pair, link), link) for link in links] if copies else links
             lists.append(by_pair[pair])
-        offsets = np.concatenate([[0], np.cumsum([len(links) for links in lists])]).astype(np.int32)
+        offsets = offsets_of([len(links) for links in lists]).astype(np.int32)
         return Routes(offsets, np.array([link for links in lists for link in links], np.int32))
 
     return route

@@ -163,7 +163,7 @@ def connect(platform: Platform) -> tuple[Network, Laid]:
     for zone in platform.zone.values():
         _check(platform, zone)
         if zone.fabric is not None:
-            grids[zone.name] = grid_of(platform, zone)
+            grids[zone.name] = grid_of(platform, zone, zone.fabric)
     gates: set[int] = set()
     while True:
         places = Places(platform.cables, set(gates))

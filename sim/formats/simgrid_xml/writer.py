@@ -55,8 +55,7 @@ def _cables(links: Sequence[Link]) -> tuple[list[Crossing], list[str]]:
     while len(crossings) < len(links):
         i = len(crossings)
         link = links[i]
-        back = Link(link.dst, link.src, link.bandwidth, link.latency, link.kind, link.both, link.lanes)
-        split = not link.both and i + 1 < len(links) and links[i + 1] == back
+        split = not link.both and i + 1 < len(links) and links[i + 1] == link.turned()
         name = f"{link.src}--{link.dst}"
         used[name] = used.get(name, 0) + 1
         name += f"#{used[name]}" if used[name] > 1 else ""

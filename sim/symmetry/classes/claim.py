@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats
-from sim.base.ragged import ranges
+from sim.base.ragged import offsets_of, ranges
 from sim.fabric.max_min import SAME
 from sim.symmetry.classes import kernels
 from sim.symmetry.classes.colours import Round, Ways
@@ -70,7 +70,7 @@ def _rates_hold(ways: Ways, level: Round, model: Quotient, trace: Trace) -> bool
     starts, hops = ways.routes.offsets[variant], np.diff(ways.routes.offsets)[variant]
     link = level.links.of[ways.routes.links[ranges(starts, hops)]]
     flow = np.repeat(level.pairs.of[variant], hops)
-    first = np.concatenate([[0], np.cumsum(hops)[:-1]])
+    first = offsets_of(hops)[:-1]
     width = max(1, AT_ONCE // max(len(model.crossings.link), len(link)))
     for at in range(0, rates.shape[1], width):
         now = rates[:, at : at + width]

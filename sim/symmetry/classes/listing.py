@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sim.base.arrays import Ints
 from sim.base.compiled import twin
-from sim.base.ragged import ranges
+from sim.base.ragged import offsets_of, ranges
 from sim.base.watch import check_transfers
 from sim.schedule import NOTHING, Promise, Step
 from sim.schedule.verify import Verdict
@@ -172,7 +172,7 @@ class _Ledger:
         _, step, op, slots, width = node[np.array(rows, np.int64)].T
         move = ranges(slots, width)
         real = self._pool[move, 0] != NOTHING
-        moves = np.concatenate([[0], np.cumsum(real)])[np.concatenate([[0], np.cumsum(width)])]
+        moves = offsets_of(real)[offsets_of(width)]
         from_slot, to_slot = self._pool[move[real]].T
         return Programs(np.array(first, np.int64), step, op.astype(np.uint8), moves, from_slot, to_slot)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints, Numbers, each_once
-from sim.base.ragged import ranges, take
+from sim.base.ragged import offsets_of, ranges, row_numbers, take
 from sim.schedule import Schedule, dependencies, in_rank_order
 from sim.symmetry.classes import kernels
 from sim.symmetry.classes.colours import Round, Ways
@@ -80,7 +80,7 @@ def quotient(listing: Listing, topology: Topology, ways: Ways, level: Round, siz
     order = np.empty(len(line), np.int64)
     order[by_step] = np.arange(len(line))
     line, kind = line[by_step], np.repeat(np.arange(len(pair)), lengths)[by_step]
-    first = np.concatenate([[0], np.cumsum(lengths)])
+    first = offsets_of(lengths)
     views = _views(listing, level, first, order)
     rows = len(line) + views.marks
     of_row = np.concatenate([views.message, len(line) + np.arange(views.marks)])
@@ -177,10 +177,10 @@ def _views(listing: Listing, level: Round, first: Numbers, order: Numbers) -> Vi
         src=np.where(receives, partner, rank).astype(np.int32),
         dst=np.where(receives | local, rank, partner).astype(np.int32),
         channel=pair[both[of], kernels.CHANNEL],
-        moves=np.concatenate([[0], np.cumsum(moves)]).astype(np.int32),
+        moves=offsets_of(moves).astype(np.int32),
         from_slot=programs.from_slot[move],
         to_slot=programs.to_slot[move],
     )
     waits = dependencies.derive(in_rank_order(seen) if listing.ordered else seen)
-    earlier = np.repeat(np.arange(waits.rows), np.diff(waits.start))
+    earlier = row_numbers(waits.start)
     return Views(rank, message, receives, earlier, waits.after.astype(np.int64), waits.rows - len(of))

@@ -10,7 +10,6 @@ from sim.base.arrays import Floats, Ints, Numbers
 from sim.base.ragged import take
 from sim.engine import Cluster
 from sim.engine.job import check_size
-from sim.schedule import Schedule
 from sim.schedule.verify import Proof, Verdict
 from sim.symmetry.classes import claim, kernels
 from sim.symmetry.classes.colours import Round, rounds, ways_of
@@ -80,16 +79,6 @@ class KindRows:
             history=None,
             **columns,
         )
-
-    def message_of(self, schedule: Schedule) -> Numbers:
-        """The message of `of_kinds` that stands for each transfer of the schedule that is written out."""
-        pair = self.schedule.pair
-        own = np.lexsort((pair[:, kernels.CHANNEL], pair[:, kernels.DST], pair[:, kernels.SRC]))
-        written = np.lexsort((schedule.channel, schedule.dst, schedule.src))
-        kind = self.level.pairs.of[own]
-        message: Numbers = np.empty(schedule.transfers, np.int64)
-        message[written] = take(self.model.first, self.model.order, kind)[1]
-        return message
 
 
 def simulate_kinds(topology: Topology, listing: Listing, verdict: Verdict, size: float = 0.0) -> Timing | None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Floats, Ints, each_once
-from sim.base.ragged import ranges
+from sim.base.ragged import offsets_of, ranges
 from sim.errors import UnreachableError
 from sim.topology.devices import Device, Link, Router, Routes, kinds_of, shared_by_both
 
@@ -90,9 +90,7 @@ def pack(columns: NDArray[np.int32]) -> Routes:
     Routes(offsets=array([0, 2, 3, 3], dtype=int32), links=array([0, 3, 3], dtype=int32))
     """
     used = columns >= 0
-    offsets = np.zeros(len(columns) + 1, np.int32)
-    np.cumsum(used.sum(axis=1), out=offsets[1:])
-    return Routes(offsets, columns[used])
+    return Routes(offsets_of(used.sum(axis=1)).astype(np.int32), columns[used])
 
 
 def with_fallback(topology: Graph, closed: Router, covered: NDArray[np.bool_]) -> Router:
@@ -137,7 +135,7 @@ def merge(inside: NDArray[np.bool_], yes: Routes, no: Routes) -> Routes:
     """Two sets of routes put back into the order of the pairs."""
     lengths = np.empty(len(inside), np.int64)
     lengths[inside], lengths[~inside] = np.diff(yes.offsets), np.diff(no.offsets)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    offsets = offsets_of(lengths).astype(np.int32)
     from_yes = np.repeat(inside, lengths)
     links = np.empty(len(from_yes), np.int32)
     links[from_yes], links[~from_yes] = yes.links, no.links

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Ints
+from sim.base.ragged import counts_of
 from sim.errors import UnreachableError
 from sim.topology.devices import Routes
 from sim.topology.model import Topology
@@ -31,8 +32,7 @@ def around(
 
     def route(src: Ints, dst: Ints) -> Routes:
         offsets, crossed = topology.routes(src, dst)
-        sums = np.concatenate([[0], np.cumsum(dead[crossed])])
-        blocked = sums[offsets[1:]] > sums[offsets[:-1]]
+        blocked = counts_of(offsets, dead[crossed]) > 0
         if blocked.any():
             blocked[blocked] = _reached(detour, src[blocked], dst[blocked], lost)
         if not blocked.any():

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.base.arrays import Ints
-from sim.base.ragged import take
+from sim.base.ragged import offsets_of, take
 from sim.errors import UnreachableError
 from sim.topology.devices import Router, Routes
 from sim.topology.model import Topology
@@ -22,7 +22,7 @@ def tabled(topology: Topology, routes: Mapping[tuple[int, int], Sequence[int]], 
     devices = len(topology.devices)
     pairs = sorted(routes)
     keys = np.array([src * devices + dst for src, dst in pairs], np.int64)
-    offsets = np.concatenate([[0], np.cumsum([len(routes[pair]) for pair in pairs], dtype=np.int64)]).astype(np.int32)
+    offsets = offsets_of([len(routes[pair]) for pair in pairs]).astype(np.int32)
     links = np.array([link for pair in pairs for link in routes[pair]], np.int32)
     general: list[Router] = []
 
@@ -97,7 +97,7 @@ def row(topology: Topology, src: int) -> RouteRow:
     for block, (offsets, links) in _reached(topology, src, everyone):
         reached[block], lengths[block] = True, np.diff(offsets)
         parts.append(links)
-    return RouteRow(reached, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32), np.concatenate(parts))
+    return RouteRow(reached, offsets_of(lengths).astype(np.int32), np.concatenate(parts))
 
 
 def _reached(topology: Topology, src: int, targets: Ints) -> Iterator[tuple[Ints, Routes]]:

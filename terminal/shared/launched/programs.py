@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -12,18 +13,21 @@ from ops.libraries import LIBRARIES
 from ops.plan.notation import algorithm_spec
 from ops.programs import ProgramRun
 from ops.programs.runtime.summary import summary
+from ops.training.step import TrainingStep
 from sim.base.files.whole_file import write_whole
 from sim.errors import InputError
 from sim.parameters import bind
 from sim.units import parse_size
 from terminal import DONE, NO, PROGRAM, Answer, answers_as_json
-from terminal.shared.entries import EntryOption
 from terminal.shared.files import TO_WRITE
-from terminal.shared.types import WHOLE, TypedWord
+from terminal.shared.options import Options, gathers
+from terminal.shared.types import WHOLE, EntryOption, TypedWord
 
 EAGER = TypedWord("size", lambda text, flag: parse_size(text, flag, least=0))
 
-PROGRAM_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+_LAUNCH: Options = (
+    click.argument("script", metavar="SCRIPT.py"),
+    click.argument("args", nargs=-1, metavar="[ARG]..."),
     click.option(
         "--library",
         cls=EntryOption,
@@ -56,17 +60,37 @@ PROGRAM_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="also write everything that happened inside one collective, by its number in --json",
     ),
 )
-"""How messages and collectives of a program are run, and what is written beside its output."""
 
 
-def with_options(function: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Give a command the options of a program."""
-    for option in reversed(PROGRAM_OPTIONS):
-        function = option(function)
-    return function
+@dataclass(frozen=True)
+class Launch:
+    """A program, how its messages and collectives are run, and which files are written beside its output."""
+
+    script: str
+    args: tuple[str, ...]
+    library: str | None
+    algorithms: tuple[str, ...]
+    eager: int
+    trace: str | None
+    opened: tuple[int, str] | None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `run_program` and `run_torch` take of it by name. Raises InputError for an algorithm."""
+        return {
+            "library": self.library,
+            "forced": dict(map(_forced, self.algorithms)),
+            "eager": self.eager,
+            "history": self.opened is not None,
+            "echo": _echo(),
+        }
 
 
-def echoes() -> Callable[[str], None] | None:
+launches = gathers("launch", lambda words: Launch(**words), *_LAUNCH)
+"""Gives a command the options of a program, and its function what they say as `launch`."""
+
+
+def _echo() -> Callable[[str], None] | None:
     """Return what prints a program's output as it comes; nothing where the answer is JSON."""
     if answers_as_json():
         return None
@@ -78,17 +102,22 @@ def echoes() -> Callable[[str], None] | None:
     return say
 
 
-def answer(outcome: ProgramRun, opened: tuple[int, str] | None, data: dict[str, Any] | None = None) -> Answer:
-    """Write one collective if that was asked for, and the summary to standard error; `data` is for --json."""
-    if opened is not None:
-        write_whole(opened[1], _inside(outcome, opened[0]))
+def answer(
+    outcome: ProgramRun, launch: Launch, timeline: ProgramRun | TrainingStep, data: dict[str, Any] | None = None
+) -> Answer:
+    """Write the files that were asked for, and the summary to standard error; `data` is for --json."""
+    if launch.trace is not None:
+        write_whole(launch.trace, timeline.to_perfetto())
+    if launch.opened is not None:
+        number, file = launch.opened
+        write_whole(file, _inside(outcome, number))
     if not answers_as_json():
         sys.stdout.flush()
         sys.stderr.write(summary(outcome, PROGRAM))
     return Answer(DONE if outcome.ok else NO, outcome.to_dict() if data is None else data, "")
 
 
-def forced_algorithm(text: str) -> tuple[str, Forced]:
+def _forced(text: str) -> tuple[str, Forced]:
     """Return the collective that a spec is of, and what is forced for it."""
     name, settings = algorithm_spec(text)
     entry = ALGORITHMS[name]

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from ops.programs.mpi4py.handles.errors import MPIError, wrong
+from ops.programs.mpi4py.handles.handle import Handle
 
 Hook = Callable[..., Any] | bool | None
 _NUMBERS = count(1)
@@ -28,8 +29,14 @@ def _called(function: Callable[..., Any], *args: Any) -> Any:
         raise MPIError("ERR_OTHER", f"{type(error).__name__}: {error}") from error
 
 
-class Attributed:
+class Attributed(Handle):
     """Keeps attributes; a duplicate takes over those whose key says so."""
+
+    def Free(self) -> None:
+        """Give it back: it is the null handle from now on. Raises MPI.Exception for a predefined one."""
+        if self.token is not None and not self.public:
+            self.delete_attributes()
+        super().Free()
 
     def attributes(self) -> dict[int, tuple[Keyval, Any]]:
         """Those of the rank that asks."""

@@ -12,7 +12,6 @@ from ops.programs.mpi4py.handles.attributes import Attributed
 from ops.programs.mpi4py.handles.constants import CONSTANTS, ORDER_C, ORDER_FORTRAN
 from ops.programs.mpi4py.handles.envelope import Enveloped, recipe
 from ops.programs.mpi4py.handles.errors import whole, wrong
-from ops.programs.mpi4py.handles.handle import Handle
 from ops.programs.mpi4py.handles.packing import Packing
 
 Whole = NDArray[np.int64]
@@ -21,7 +20,7 @@ MOST_ELEMENTS = 1 << 25
 """Of one derived type, whose places are kept one by one."""
 
 
-class Datatype(Packing, Enveloped, Attributed, Handle):
+class Datatype(Packing, Enveloped, Attributed):
     """`base` elements at `offsets`, repeated every `extent` elements; plain ones have a single element at 0.
 
     The token is the same of all handles for one type; `made` is how a derived one came about.
@@ -135,12 +134,6 @@ class Datatype(Packing, Enveloped, Attributed, Handle):
     def Set_name(self, name: str) -> None:
         """Give it a name."""
         self.name = name
-
-    def Free(self) -> None:
-        """Give it back: it is the null datatype from now on. Raises MPI.Exception for a predefined one."""
-        if self.token is not None and not self.public:
-            self.delete_attributes()
-        super().Free()
 
     def remade(self) -> Any:
         """What it was made of."""

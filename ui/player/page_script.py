@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-ASSETS = Path(__file__).parents[1] / "assets"
-SCRIPTS = ASSETS / "page"
+from ui.player.scripts import ASSETS, script
 
 
 @cache
@@ -18,10 +16,8 @@ def page_script(name: str, folder: str = "page") -> Callable[..., Any]:
     The key of one that draws nothing begins with `script_`: by that the page's style takes it out of the flow, and
     nothing moves when it comes.
     """
-    script = (ASSETS / folder / f"{name}.js").read_text(encoding="utf-8")
     look = ASSETS / folder / f"{name}.css"
     css = look.read_text(encoding="utf-8") if look.exists() else None
-    mounted: Callable[..., Any] = st.components.v2.component(
-        f"ringside_{name}", html="<span>\n</span>", css=css, js=script
-    )
+    js = f"export default {script(f'{folder}/{name}.js')};"
+    mounted: Callable[..., Any] = st.components.v2.component(f"ringside_{name}", html="<span>\n</span>", css=css, js=js)
     return mounted

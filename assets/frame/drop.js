@@ -1,5 +1,7 @@
 // Files dropped and text pasted anywhere on the page go to the server; fields and places for files keep theirs.
 
+import { lasting } from "../player/lasting.js";
+
 const OWN = "input, textarea, [contenteditable=true], [data-testid=stFileUploaderDropzone]";
 const LARGEST = 16 * 2 ** 20; // bytes, all files together
 const MOST = 4; // files at once
@@ -8,7 +10,6 @@ const VEIL = [
   "background:light-dark(rgb(255 255 255/88%),rgb(23 22 20/88%));border:4px dashed #0072b2",
   "font:600 1.5rem/1.4 sans-serif;text-align:center;padding:2rem",
 ].join(";");
-const receivers = new WeakMap();
 
 class Receiver {
   #isOurOwn = false; // a piece of the page is under way
@@ -108,15 +109,8 @@ function read(file) {
   });
 }
 
-export default function mount({ data, parentElement, setTriggerValue }) {
-  let receiver = receivers.get(parentElement);
-  if (!receiver) {
-    receiver = new Receiver();
-    receivers.set(parentElement, receiver);
-  }
-  receiver.update(data.text, (received) => setTriggerValue("received", received));
-  return () => {
-    receiver.close();
-    receivers.delete(parentElement);
-  };
-}
+export default lasting(
+  () => new Receiver(),
+  (receiver, { data, setTriggerValue }) =>
+    receiver.update(data.text, (received) => setTriggerValue("received", received)),
+);

@@ -1,5 +1,7 @@
 // The button that opens and closes the settings, which are Streamlit's own side panel.
 
+import { lasting } from "../player/lasting.js";
+
 const PANEL = '[data-testid="stSidebar"]';
 const OPEN = '[data-testid="stExpandSidebarButton"]';
 const CLOSE = '[data-testid="stSidebarCollapseButton"] button';
@@ -14,7 +16,6 @@ const ICON =
   '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 7h10M19 7h2M3 17h2M11 17h10"/>' +
   '<circle cx="16" cy="7" r="2.5"/><circle cx="8" cy="17" r="2.5"/></svg>';
 const isOpen = () => document.querySelector(PANEL)?.dataset.collapsed === "false";
-const buttons = new WeakMap();
 
 function made(parent) {
   const button = document.createElement("button");
@@ -26,14 +27,7 @@ function made(parent) {
   const watch = new MutationObserver(show);
   watch.observe(document.body, { attributeFilter: ["data-collapsed"], subtree: true });
   show();
-  return { button, watch };
+  return { button, close: () => watch.disconnect() };
 }
 
-export default function mount({ data, parentElement }) {
-  if (!buttons.has(parentElement)) buttons.set(parentElement, made(parentElement));
-  buttons.get(parentElement).button.querySelector("span").textContent = data.text;
-  return () => {
-    buttons.get(parentElement)?.watch.disconnect();
-    buttons.delete(parentElement);
-  };
-}
+export default lasting(made, ({ button }, { data }) => (button.querySelector("span").textContent = data.text));
