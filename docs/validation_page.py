@@ -23,7 +23,7 @@ from sim.units import fmt_share
 PAGE = Path(__file__).with_name("validation.md")
 EXPECT = """**With its whole set-up left out of every fit**, a prediction is off by these medians (below and from 1 MiB
 on; set-ups weigh the same). *Own numbers* adds the two numbers that `calibrate` fits to other rows of the same table.
-*Inside* is the share of rows left out that lie in the band, without and with own numbers; the band is said to hold
+*Inside* is the share of a set-up's rows that lie in the band, without and with own numbers; the band is said to hold
 80%. Beside them stand NCCL's own tuner, a line of α and β fitted to other rows of the same table, and the cost model of
 meta-pytorch/autoparallel, which answers for one host.
 

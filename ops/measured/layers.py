@@ -289,10 +289,10 @@ def coverage(left_out: Judged, strange: Judged) -> dict[str, int]:
 
 
 def inside(left_out: Judged, strange: Judged) -> float:
-    """The share of rows left out that lie inside the band."""
+    """The share of rows left out that lie inside the band; tables weigh the same."""
     held = coverage(left_out, strange)
-    rows = sum(len(rows) for group, rows in left_out if group.name in held)
-    return sum(held.values()) / rows if rows else 0.0
+    shares = [held[group.name] / len(rows) for group, rows in left_out if group.name in held]
+    return fmean(shares) if shares else 0.0
 
 
 def unseen(every: Sequence[TableGroup], fitted: FittedLayers) -> Iterator[tuple[TableGroup, list[Compared]]]:

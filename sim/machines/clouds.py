@@ -4,9 +4,11 @@ The rates of NICs are the nominal ones of the instance's page; what NCCL reaches
 Google's A4 have RoCE that tables show to take what InfiniBand does, unlike that of A3 Ultra.
 """
 
+from dataclasses import replace
+
 from sim.machines import NVLINK_NIC, PCIE_NIC, called, server
 from sim.registry import titled
-from sim.topology.host import AMPERE, BLACKWELL, BRIDGED, HOPPER, Leaf, Place, gpu, nic
+from sim.topology.host import AMPERE, BLACKWELL, BRIDGED, HOPPER, VOLTA, Leaf, Place, gpu, nic
 from sim.topology.servers import Server, all_to_all, numbered
 from sim.units import GBps
 
@@ -19,12 +21,13 @@ def _eight(nics: int) -> list[Leaf]:
 
 
 @called("p4d", "p4de", "p4d.24xlarge", "p4de.24xlarge")
-@server(AMPERE, NVLINK_NIC, nic=12.5 * GBps)
+@server(replace(AMPERE, sys=VOLTA.sys), NVLINK_NIC, nic=12.5 * GBps)
 @titled("AWS p4d")
 def aws_p4d() -> Server:
     """AWS p4d and p4de: 8 A100 with 12 NVLinks each on NVSwitch, 4 EFA NICs of 100 Gbit/s, one per pair of GPUs.
 
-    Network by AWS's page of the instance. `nic_latency` is that of InfiniBand; what EFA takes beyond it is calibrated.
+    Network and CPUs, Intel's of Cascade Lake, by AWS's page of the instance. `nic_latency` is that of InfiniBand; what
+    EFA takes beyond it is calibrated.
     """
     return Server(_eight(4), all_to_all(8, 12))
 

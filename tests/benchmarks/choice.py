@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ops.libraries.nccl.choice import choose, work_of
+from ops.libraries.nccl.constants import POST_AMD
 from ops.libraries.nccl.own.pace import Pace
 from ops.run import execute
 from sim.machines import MACHINES, build
@@ -21,6 +22,9 @@ SIZES = (1 * MiB, 32 * MiB, 1 * GiB, 8 * GiB)
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter")
 COUNTED = ("hosts", "racks", "nodes")
 """Parameters that say how many hosts a machine has."""
+
+STOCK = Pace(amd_post=POST_AMD)
+"""NCCL's own constants."""
 
 
 class Cell(NamedTuple):
@@ -53,7 +57,7 @@ def cell(spec: str, collective: str, size: int) -> Cell:
     machine = build(spec)
     choice = choose(machine, collective, size)
     chosen = choice.chosen
-    times = [execute(machine, work_of(machine, choice, pace=pace), size).time for pace in (Pace(), None)]
+    times = [execute(machine, work_of(machine, choice, pace=pace), size).time for pace in (STOCK, None)]
     return Cell(spec, collective, size, f"{chosen.algorithm} {chosen.protocol}", chosen.time, *times)
 
 

@@ -100,6 +100,11 @@ NET_SPEEDS: dict[Generation, tuple[float, ...]] = {
 }
 """The same between nodes: speedArrayInter."""
 
+POST: dict[Protocol, float] = {"LL": 1.0, "LL128": 1.0, "Simple": 3.0}
+"""µs in which a CPU posts a ring's message to its NIC: getNetOverhead, thrice with Simple (`src/graph/tuning.cc`)."""
+POST_AMD = 2.0
+"""How many times as long it thinks that AMD's CPUs take."""
+
 MOST_CHANNELS = 16
 """Channels of a graph; each is used twice (`src/graph/connect.cc`), and NCCL has 32."""
 

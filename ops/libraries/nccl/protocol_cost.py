@@ -6,6 +6,7 @@ The constants are NCCL's own; a machine's layers bend them (`ops.libraries.nccl.
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from ops.libraries.nccl.constants import (
     PEER_EACH,
     PEER_PART,
     PEER_RATE,
+    POST,
     PROTOCOLS,
     RING_LL128_MOST,
     SLICE_SLOTS,
@@ -46,7 +48,8 @@ from ops.libraries.nccl.tuner import Situation, nvls_chunk
 from sim.faults import Perturbation
 from sim.schedule import Schedule
 from sim.schedule.dependencies import waits
-from sim.topology import Floats, Topology
+from sim.topology import Floats, Link, Topology
+from sim.topology.devices import kinds_of
 from sim.units import GBps, us
 
 
@@ -92,6 +95,18 @@ def active_channels(algorithm: str, protocol: Protocol, size: float, at: Situati
         return running_channels(at)
     least = threads(at, protocol) * THRESHOLD[protocol] * (at.n if (algorithm, protocol) == ("Ring", "LL") else 1)
     return max(1, min(running_channels(at), int(size // least)))
+
+
+class Posted(NamedTuple):
+    """What NICs wait for between two messages of so many bytes: s to post one, B/s at which CPUs look at them."""
+
+    seconds: float
+    message: float
+    most: float
+
+    def rate(self, wire: float) -> float:
+        """B/s of data on a wire that carries so many, or so many fewer as it rests."""
+        return 1 / (1 / min(wire, self.most) + self.seconds / self.message)
 
 
 @dataclass(frozen=True)
@@ -161,6 +176,26 @@ class Way:
         peers = self.pace.peer_share if self.algorithm == "SendRecv" else 1.0
         return self.pace.nvlink * payload * peers, self.pace.net * payload
 
+    @property
+    def _is_posted(self) -> bool:
+        """Whether a CPU posts its messages one after the other: a ring's steps, "nsteps * net overhead"."""
+        return self.algorithm == "Ring" and self.collective in ENDS["Simple"] and self.seen.situation.nodes > 1
+
+    @property
+    def posted(self) -> "Posted | None":
+        """How long a NIC rests between two messages of a ring; None where none are posted one by one."""
+        if not self._is_posted:
+            return None
+        at, rings = self.seen.situation, len(self.seen.orders)
+        most = self._lines_rate / rings if self.protocol == "LL" else math.inf
+        return Posted(self._posting, max(1.0, self.size / at.n / rings), most)
+
+    @property
+    def _posting(self) -> float:
+        """Seconds in which a CPU posts a ring's message to its NIC."""
+        factor = self.pace.amd_post if self.seen.situation.amd_cpu else 1.0
+        return POST[self.protocol] * factor * us if self._is_posted else 0.0
+
     def _switched(self) -> float:
         """The share of NVLinks that an adding switch reaches.
 
@@ -188,11 +223,16 @@ class Way:
         late: Floats = of_channel / rate
         return late
 
-    def _looked_at(self) -> float:
-        """How much of what GPUs send with LL their CPUs pass on to other nodes: they look at every line (llMaxBws)."""
+    @property
+    def _lines_rate(self) -> float:
+        """B/s of data with LL between nodes in all channels, as CPUs look at every line (llMaxBws)."""
         at = self.seen.situation
-        most = LL_MOST["Ampere" if at.amd_cpu else "Volta"][at.column]
-        return min(1.0, most * GBps / (PAYLOAD["LL"] * channel_rate(at) * running_channels(at)))
+        return LL_MOST["Ampere" if at.amd_cpu else "Volta"][at.column] * GBps
+
+    def _looked_at(self) -> float:
+        """How much of what GPUs send with LL their CPUs pass on to other nodes."""
+        at = self.seen.situation
+        return min(1.0, self._lines_rate / (PAYLOAD["LL"] * channel_rate(at) * running_channels(at)))
 
     def between(self, sizes: Floats) -> Floats:
         """Seconds that a message of so many bytes waits between nodes before it flows."""
@@ -203,8 +243,10 @@ class Way:
         rate = channel_rate(at) * self.pace.net * PAYLOAD[self.protocol]
         filled = self.pace.net_slot * slot / rate
         if self.protocol == "LL":  # looked at line by line, after the first slot while the wire carries what was seen
-            filled = of_channel / (rate * self._looked_at()) - (of_channel - slot) / rate
-        late: Floats = hop(ring, self.protocol, "NET", self.pace) + filled
+            looked_at = 1.0 if self._is_posted else self._looked_at()  # a ring's NICs wait for it instead (`posted`)
+            filled = of_channel / (rate * looked_at) - (of_channel - slot) / rate
+        # posting is a part of the hop, for which the NIC rests
+        late: Floats = max(0.0, hop(ring, self.protocol, "NET", self.pace) - self._posting) + filled
         return late
 
     def steps(self, sizes: Floats, far: NDArray[np.bool_]) -> Floats:
@@ -282,16 +324,26 @@ def costs(
         wait[schedule.src == schedule.dst] = 0.0
         return np.where(first, wait + way.start, wait)
 
-    return Perturbation(machine=lambda machine: slowed(machine, near, inner, outer, bus), delay=delay)
+    return Perturbation(machine=lambda machine: slowed(machine, near, inner, outer, bus, way.posted), delay=delay)
 
 
 @lru_cache(maxsize=64)
-def slowed(machine: Topology, near: str, inner: float, outer: float, bus: float) -> Topology:
+def slowed(
+    machine: Topology, near: str, inner: float, outer: float, bus: float, posted: Posted | None = None
+) -> Topology:
     """The machine with the shares of its links that a protocol leaves for data; hops hold what its routes wait.
 
-    `inner` is that of links inside nodes, `outer` that of NICs, and `bus` that of PCIe on the way to them, whose rates
-    are already what NCCL reaches.
+    `inner` is that of links inside nodes, `outer` that of NICs, which rest while the next message is `posted`, and
+    `bus` that of PCIe on the way to them, whose rates are already what NCCL reaches.
     """
     shares = {"NET": outer, near: inner}
-    links = tuple(replace(x, bandwidth=x.bandwidth * shares.get(x.kind, bus), latency=0.0) for x in machine.links)
+    kinds = kinds_of(machine.devices)
+
+    def rate(link: Link, src: int, dst: int) -> float:
+        left = link.bandwidth * shares.get(link.kind, bus)
+        is_wire = link.kind == "NET" and (kinds[src] == "NET") != (kinds[dst] == "NET")
+        return posted.rate(left) if posted and is_wire else left
+
+    ends = zip(machine.links, *(side.tolist() for side in machine.ends), strict=True)
+    links = tuple(replace(x, bandwidth=rate(x, src, dst), latency=0.0) for x, src, dst in ends)
     return replace(machine, links=links, router=machine.routes)

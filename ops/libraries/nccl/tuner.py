@@ -16,6 +16,8 @@ from ops.libraries.nccl.constants import (
     NVLS_TREE_CHUNK,
     NVLS_TREE_MOST,
     NVLS_TREE_NODES,
+    POST,
+    POST_AMD,
     PROTOCOLS,
     Generation,
     Kind,
@@ -257,8 +259,8 @@ def _ring_latency(collective: str, p: int, at: Situation, intra: float, inter: f
         between = min(count, 2 * at.nodes if tables.both_ways else 2 * between)
     if tables.ll_inside:
         return (count - between) * intra * (tables.ll_inside if p == 0 else 1.0) + between * inter
-    overhead = (2.0 if at.amd_cpu else 1.0) * (3 if p == 2 else 1)
-    return (count - between) * max(intra, overhead) + between * inter
+    posting = POST[PROTOCOLS[p]] * (POST_AMD if at.amd_cpu else 1.0)
+    return (count - between) * max(intra, posting) + between * inter
 
 
 def _corrected(

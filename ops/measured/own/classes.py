@@ -5,6 +5,7 @@ The two numbers are fitted to other rows of the same table, on top of layers tha
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +28,10 @@ OWN_CLASSES = {"CDNA": "AMD", "PCIe": "PCIe"}
 
 
 class ClassErrors(NamedTuple):
-    """A class: its set-ups and rows, the medians of their medians below and from 1 MiB, and rows inside the band.
+    """A class: its set-ups and rows, the medians of their medians below and from 1 MiB, and the share inside the band.
 
-    `own` and `own_inside` are with two numbers of each set-up's own.
+    Set-ups weigh the same, in the shares as in the medians. `own` and `own_inside` are with two numbers of each
+    set-up's own.
     """
 
     name: str
@@ -132,16 +134,15 @@ def _class(name: str, left_out: Judged, own: Judged, held: dict[str, int]) -> Cl
     stock = [(group, rows) for group, rows in left_out if name in classes_of(group)]
     with_own = [(group, rows) for group, rows in own if name in classes_of(group)]
     banded = [(group, rows) for group, rows in stock if group.name in held]
-    banded_rows = sum(len(rows) for _, rows in banded)
-    own_held = [_held(rows, own_bands(own, group.name)[group.layer[0]]) for group, rows in with_own]
+    own_held = [_held(rows, own_bands(own, group.name)[group.layer[0]]) / len(rows) for group, rows in with_own if rows]
     return ClassErrors(
         name,
         len(stock),
         sum(len(rows) for _, rows in stock),
         _medians(stock),
         _medians(with_own),
-        sum(held[group.name] for group, _ in banded) / banded_rows if banded_rows else None,
-        sum(own_held) / max(1, sum(len(rows) for _, rows in with_own)),
+        fmean(held[group.name] / len(rows) for group, rows in banded) if banded else None,
+        fmean(own_held) if own_held else None,
         _of_others([group for group, _ in stock]),
     )
 

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from ops.libraries.nccl.choice import choose
+from ops.libraries.nccl.choice import choose, work_of
 from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.protocol_cost import Way, costs, hop
 from ops.libraries.nccl.topology_search import look
 from ops.libraries.nccl.variables import Variables
+from ops.run import execute
 from sim.machines import build
 from sim.units import GiB, KiB, MiB
+from tests.tables import each_row
 
 
 def way(spec, ranks, algorithm, protocol, size, **pace):
@@ -84,3 +86,43 @@ def test_rccl_does_without_ll_from_64_kib_a_rank_on():
     machine = build("mi300x")
     assert [choose(machine, "allgather", size * KiB).chosen.protocol for size in (256, 512)] == ["LL", "Simple"]
     assert choose(machine, "allgather", MiB, options=Variables(protocol="LL")).chosen.protocol == "LL"
+
+
+@each_row(
+    "spec, collective, size",
+    [
+        ("aws_p4d:hosts=32", "allgather", MiB),  # LL on one channel
+        ("aws_p4d:hosts=32", "allgather", 32 * MiB),  # LL128
+        ("dgx_h100:hosts=32", "allgather", MiB),
+        ("gcp_a3_high:hosts=16", "reduce_scatter", 32 * MiB),
+        ("aws_p4d:hosts=4", "allreduce", 32 * MiB),
+        ("aws_p6_b300:hosts=8", "allgather", MiB),  # NICs faster than NCCL's channels,
+    ],
+)
+def test_steps_of_long_rings_cost_what_the_tuner_reckons(spec, collective, size):
+    """NCCL's formula adds for every step what posting it costs; here NICs rest for so long, so that both come near."""
+    machine = build(spec)
+    choice = choose(machine, collective, size)
+    assert choice.chosen.algorithm == "Ring"
+    simulated = execute(machine, work_of(machine, choice, pace=Pace()), size).time
+    assert 1 / 1.5 < simulated / choice.chosen.time < 1.5
+
+
+def test_wires_rest_while_a_message_is_posted_and_looked_at():
+    """Eight rings of two hosts send 64 KiB a step, each by a NIC of 25 GB/s."""
+    plain = build("dgx_a100:hosts=2")
+    for protocol, seconds, most in (("LL128", 1e-6, 1e30), ("Simple", 3e-6, 1e30), ("LL", 1e-6, 22.5e9 / 8)):
+        one = Way(look(plain, 16), "allreduce", "Ring", protocol, 8 * MiB, Pace())
+        machine = costs(look(plain, 16), "allreduce", "Ring", protocol, 8 * MiB, Pace()).machine(plain)
+        wire = {x.bandwidth for x in machine.links if x.kind == "NET" and ("NIC" in x.src or "NIC" in x.dst)}
+        taken = seconds + 64 * KiB / min(most, 25e9 * one.shares()[1])
+        assert [*wire] == pytest.approx([64 * KiB / taken])
+
+
+def test_posting_is_a_part_of_a_hop():
+    """Eight hosts with a GPU each: seven hops of 2.7 µs, in which messages are posted."""
+    machine = build("nodes:nodes=8,gpus=1")
+    choice = choose(machine, "allgather", 64, options=Variables(nccl="2.30", protocol="LL", algorithm="Ring"))
+    time = execute(machine, work_of(machine, choice, pace=Pace()), 64).time
+    start = Way(choice.seen, "allgather", "Ring", "LL", 64, Pace()).start
+    assert time == pytest.approx(start + 7 * 2.7e-6, rel=0.02)
