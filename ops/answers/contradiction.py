@@ -21,8 +21,9 @@ def contradiction(plan: Plan, run: Run) -> Message | None:
     """How a run of `nccl.COLLECTIVE` contradicts the tuner's prediction, with the cause; None where it does not."""
     if not plan.algorithm.startswith(NCCL) or plan.faults:
         return None
-    variables = plan.variables()
-    choice = choose(run.topology, plan.algorithm.removeprefix(NCCL), plan.bytes, run.timing.ranks, options=variables)
+    machine = plan.topology()  # that of the run carries no more than its protocol leaves
+    collective, variables = plan.algorithm.removeprefix(NCCL), plan.variables()
+    choice = choose(machine, collective, plan.bytes, run.timing.ranks, options=variables)
     return against_tuner(run, choice.chosen)
 
 

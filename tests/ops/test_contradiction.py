@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from ops.answers.contradiction import against_others, against_tuner, contradiction
+from ops.libraries.nccl.choice import choose
 from ops.libraries.nccl.tuner import Candidate
 from ops.plan import Plan
+from sim.units import fmt_time
 
 LINK = Plan(algorithm="nccl.allreduce", machine="dgx_a100:hosts=2", size="1GiB")
 HOPS = Plan(algorithm="nccl.allreduce", machine="aws_p4d:hosts=2", size="1KiB")
@@ -43,3 +45,13 @@ def test_only_runs_of_nccl_without_faults_have_a_prediction() -> None:
     assert contradiction(HOPS, run) is not None
     assert contradiction(replace(HOPS, fault="start_late:rank=0,late=1ms"), run) is None
     assert contradiction(replace(HOPS, algorithm="allreduce.ring"), run) is None
+
+
+def test_the_prediction_is_of_the_machine_not_of_what_the_protocol_leaves_of_it() -> None:
+    """A ring with LL of 64 GPUs: the tuner has 132 µs, as `nccl-choice` says."""
+    plan = Plan(algorithm="nccl.allgather", machine="dgx_h100:hosts=8", size="1MiB")
+    assert contradiction(plan, plan.run()) is None
+    message = contradiction(HOPS, HOPS.run())
+    assert message is not None
+    machine = HOPS.topology()
+    assert message.values["predicted"] == fmt_time(choose(machine, "allreduce", 1024).chosen.time)
