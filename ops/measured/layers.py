@@ -352,8 +352,3 @@ def _unknown(kind: str, fitted: FittedLayers, band: Band) -> dict[str, Factors]:
 
 def _shares(agreement: Agreement) -> list[float | None]:
     return [None if share is None else round(share, 4) for share in (agreement.small, agreement.large)]
-
-
-def kept() -> FittedLayers:
-    """The layers as `layers.json` keeps them."""
-    return FittedLayers({kind: {name: layer.pace for name, layer in some.items()} for kind, some in layers().items()})

@@ -30,7 +30,7 @@ OVER = "document.querySelector('#ringside-first') === null"
 MADE = "!document.querySelector('[data-testid=stSidebar] [class*=st-key-script_watch_]')"
 """What holds of settings that are made, as they are when somebody looks."""
 HASTE = 15_000
-"""Milliseconds after which something is tried again on a page that may have been drawn anew meanwhile."""
+"""Milliseconds after which something is tried again on a page that may have been drawn again meanwhile."""
 AGAIN = 0.1
 """Seconds from one look at what is to come to the next."""
 DESK = {"width": 1440, "height": 1000}
@@ -108,7 +108,7 @@ def serve(log=subprocess.DEVNULL, script="app.py", descriptors="", **settings):
 
 
 def painted(page):
-    """Two frames later what has changed is laid out, and whoever watches sizes has been told."""
+    """Wait two frames: then the page is laid out again and its size observers have run."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
@@ -269,7 +269,7 @@ class Visit:
 
         def act():
             self.open_settings()
-            if slider.get_attribute("aria-valuetext") == stood:  # not moved yet, or put back by a page drawn anew
+            if slider.get_attribute("aria-valuetext") == stood:  # not moved yet, or put back by a page drawn again
                 slider.press("ArrowLeft", timeout=HASTE)
             self.page.wait_for_function(f"before => {size} !== before", arg=before, timeout=HASTE)
 
@@ -300,7 +300,7 @@ class Visit:
         self.again(act)
 
     def again(self, act):
-        """Do something on a page that has settled, and again where it was drawn anew meanwhile."""
+        """Do something on a page that has settled, and again where it was drawn again meanwhile."""
         last = time.monotonic() + PATIENCE / 1000
         while True:
             self.settle()

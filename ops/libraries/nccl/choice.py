@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ops.collectives import COLLECTIVES
 from ops.libraries import Decision
-from ops.libraries.nccl.constants import ABLE, NVLS_DEPTH, PROTOCOLS, RCCL_LL, SLOTS, Protocol
+from ops.libraries.nccl.constants import ABLE, NVLS_DEPTH, PEER_LL, PROTOCOLS, RCCL_LL, SLOTS, Protocol
 from ops.libraries.nccl.layers import family_of
 from ops.libraries.nccl.own.numbers import of_machine
 from ops.libraries.nccl.own.pace import Pace
@@ -73,7 +73,7 @@ def choose(topology: Topology, collective: str, size: int, n: int = 0, *, option
     expect_pairs(Message("nccl.search", topology=topology.name), n or topology.n)
     seen = _with_variables(look(topology, n or topology.n, options.of_search), options)
     if collective in POINT_TO_POINT:
-        usual: Protocol = "LL" if size / seen.situation.n <= 16 * KiB else "Simple"
+        usual: Protocol = "LL" if size / seen.situation.n <= PEER_LL else "Simple"
         allowed = [p for p in PROTOCOLS if p in options.protocols(collective)]
         protocol = usual if usual in allowed else allowed[0]
         return NcclChoice(collective, size, (Candidate("SendRecv", protocol, 0.0, math.inf, 0.0),), seen)

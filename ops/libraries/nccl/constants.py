@@ -103,7 +103,7 @@ NET_SPEEDS: dict[Generation, tuple[float, ...]] = {
 POST: dict[Protocol, float] = {"LL": 1.0, "LL128": 1.0, "Simple": 3.0}
 """µs in which a CPU posts a ring's message to its NIC: getNetOverhead, thrice with Simple (`src/graph/tuning.cc`)."""
 POST_AMD = 2.0
-"""How many times as long it thinks that AMD's CPUs take."""
+"""The factor for AMD CPUs in NCCL's tuner."""
 
 MOST_CHANNELS = 16
 """Channels of a graph; each is used twice (`src/graph/connect.cc`), and NCCL has 32."""
@@ -146,7 +146,7 @@ FIRST_CHUNK = 0.4
 ALONE = 1.8
 """How many times its share of the links a channel reaches with LL while the others are idle."""
 PEER_LL, PEER_PART = 16 << 10, 64 << 10
-"""Bytes to a peer up to which sends go by LL, and of which each channel gets at least as many (`src/enqueue.cc`)."""
+"""Bytes to a peer up to which sends use LL, and the least bytes that a channel gets (`src/enqueue.cc`)."""
 PEER_EACH = 0.15e-6
 """Seconds that a rank's sends start later for every peer beyond the first.
 

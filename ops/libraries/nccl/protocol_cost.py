@@ -98,14 +98,14 @@ def active_channels(algorithm: str, protocol: Protocol, size: float, at: Situati
 
 
 class Posted(NamedTuple):
-    """What NICs wait for between two messages of so many bytes: s to post one, B/s at which CPUs look at them."""
+    """How CPUs send a ring's messages to a NIC: s to post one, its bytes, and the B/s at which CPUs read LL's lines."""
 
     seconds: float
     message: float
     most: float
 
     def rate(self, wire: float) -> float:
-        """B/s of data on a wire that carries so many, or so many fewer as it rests."""
+        """B/s of data on a wire of so many B/s that is idle while a message is posted."""
         return 1 / (1 / min(wire, self.most) + self.seconds / self.message)
 
 
@@ -183,7 +183,7 @@ class Way:
 
     @property
     def posted(self) -> "Posted | None":
-        """How long a NIC rests between two messages of a ring; None where none are posted one by one."""
+        """What a NIC waits for between two messages of a ring; None for other algorithms and on one node."""
         if not self._is_posted:
             return None
         at, rings = self.seen.situation, len(self.seen.orders)
@@ -245,7 +245,7 @@ class Way:
         if self.protocol == "LL":  # looked at line by line, after the first slot while the wire carries what was seen
             looked_at = 1.0 if self._is_posted else self._looked_at()  # a ring's NICs wait for it instead (`posted`)
             filled = of_channel / (rate * looked_at) - (of_channel - slot) / rate
-        # posting is a part of the hop, for which the NIC rests
+        # posting is a part of the hop, and `posted` holds it
         late: Floats = max(0.0, hop(ring, self.protocol, "NET", self.pace) - self._posting) + filled
         return late
 
@@ -333,7 +333,7 @@ def slowed(
 ) -> Topology:
     """The machine with the shares of its links that a protocol leaves for data; hops hold what its routes wait.
 
-    `inner` is that of links inside nodes, `outer` that of NICs, which rest while the next message is `posted`, and
+    `inner` is that of links inside nodes, `outer` that of NICs, which are idle while the next message is `posted`, and
     `bus` that of PCIe on the way to them, whose rates are already what NCCL reaches.
     """
     shares = {"NET": outer, near: inner}
