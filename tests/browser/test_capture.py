@@ -85,6 +85,7 @@ def test_a_machine_is_pasted_and_dropped_on_any_page_and_what_is_none_is_refused
     page.get_by_role("button", name="比较", exact=True).click()
     one.player.nth(1).wait_for()
     one.where("order_ranks")
+    one.settle()
     page.evaluate(DROP, [["empty.txt", " "]])
     page.get_by_text("empty.txt 是空的").wait_for()
     one.settle()
