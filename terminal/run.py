@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ops.answers.contradiction import contradiction
+from ops.answers.contradiction import contradiction, posting
 from ops.plan import Plan
 from ops.run import Run
 from ops.run.values import Values, kinds_of, values_of
@@ -55,6 +55,8 @@ def run(plan: Plan, trace: str | None, unfolded: bool) -> Answer:
     data = facts(outcome) | placed | ({"numbers": numbers} if numbers else {}) | PROMPT | dict(outcome.real)
     apart = contradiction(plan, outcome)
     data |= {"contradictions": [str(apart)]} if apart else {}
+    posted = posting(plan, outcome)
+    data |= {"posting": [str(posted)]} if posted else {}
     values = _values(plan, outcome.trace) if plan.values else None
     data |= {"values": as_data(values, outcome.trace.schedule)} if values else {}
     data |= {"sim_s": outcome.timing.real.get("sim_s", 0.0), "wall_s": time.perf_counter() - begun}
@@ -86,7 +88,10 @@ def _text(data: dict[str, Any], outcome: Run) -> str:
     load = f", {fmt_size(data['size_bytes'])}" if data["size_bytes"] else ""
     head = f"{_called(outcome)} on {data['machine']}: {data['ranks']} ranks{load}"
     lines = [*_rows(data, outcome).items(), *(("fault", _fault(hit)) for hit in data["faults"])]
-    notes = [f"note: {note}" for note in (*data.get("contradictions", ()), *outcome.topology.assumed)]
+    notes = [
+        f"note: {note}"
+        for note in (*data.get("contradictions", ()), *data.get("posting", ()), *outcome.topology.assumed)
+    ]
     return "\n".join([head, *(f"  {name:11} {value}" for name, value in lines), *notes])
 
 

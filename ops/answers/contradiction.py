@@ -1,20 +1,23 @@
-"""Where NCCL's tuner and the simulation disagree, or another algorithm is faster than the chosen one, and why."""
+"""Where NCCL's tuner and the simulation disagree, or another algorithm is faster, and how long NICs wait for CPUs."""
 
 from collections.abc import Mapping
 
-from ops.libraries.nccl.choice import choose
+from ops.libraries.nccl.choice import choose, pace_of
 from ops.libraries.nccl.layers import family_of
+from ops.libraries.nccl.protocol_cost import Way
 from ops.libraries.nccl.tuner import Candidate
 from ops.plan import Plan
 from ops.plan.model import NCCL
 from ops.run import Run
 from sim.errors import Message
-from sim.units import fmt_bandwidth, fmt_time, us
+from sim.units import fmt_bandwidth, fmt_share, fmt_time, us
 
 APART = 1.5
 """From this ratio of two times on they contradict each other."""
 BUSY = 0.6
 """A link that is busy for this share of a run bounds it; below, waiting for hops does."""
+MOST_OF_IT = 0.5
+"""From this share of a run on, what its busiest NIC waits for is said."""
 
 
 def contradiction(plan: Plan, run: Run) -> Message | None:
@@ -74,3 +77,24 @@ def against_others(times: Mapping[Candidate, float], chosen: Candidate) -> Messa
         instead=fmt_time(chosen.time),
         simulated=fmt_time(times[best]),
     )
+
+
+def posting(plan: Plan, run: Run) -> Message | None:
+    """Say how much of a ring's time its busiest NIC waits for the next message to be posted; None for less than half.
+
+    NCCL's tuner counts it, too: `getNetOverhead` of `src/graph/tuning.cc`, once for every step between nodes.
+    """
+    busiest = run.bottleneck
+    if not plan.algorithm.startswith(NCCL) or busiest is None:
+        return None
+    machine, collective = plan.topology(), plan.algorithm.removeprefix(NCCL)
+    choice = choose(machine, collective, plan.bytes, run.timing.ranks, options=plan.variables())
+    taken = choice.chosen
+    way = Way(choice.seen, collective, taken.algorithm, taken.protocol, plan.bytes, pace_of(machine))
+    link = next(x for x in run.topology.links if (x.src, x.dst) == (busiest.src, busiest.dst))
+    if way.posted is None or link.kind != "NET":
+        return None
+    share = busiest.share * min(1.0, link.bandwidth * way.posted.seconds / way.posted.message)
+    if share < MOST_OF_IT:
+        return None
+    return Message("posting", nic=busiest.src, share=fmt_share(share), each=fmt_time(way.posted.seconds))

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from ops.answers.contradiction import against_others, against_tuner, contradiction
+from ops.answers.contradiction import against_others, against_tuner, contradiction, posting
 from ops.libraries.nccl.choice import choose
+from ops.libraries.nccl.constants import POST
 from ops.libraries.nccl.tuner import Candidate
 from ops.plan import Plan
-from sim.units import fmt_time
+from sim.units import fmt_time, us
 
 LINK = Plan(algorithm="nccl.allreduce", machine="dgx_a100:hosts=2", size="1GiB")
 HOPS = Plan(algorithm="nccl.allreduce", machine="aws_p4d:hosts=2", size="1KiB")
@@ -55,3 +56,13 @@ def test_the_prediction_is_of_the_machine_not_of_what_the_protocol_leaves_of_it(
     assert message is not None
     machine = HOPS.topology()
     assert message.values["predicted"] == fmt_time(choose(machine, "allreduce", 1024).chosen.time)
+
+
+def test_a_ring_whose_nics_wait_for_messages_to_be_posted_says_so_and_no_other_run() -> None:
+    ring = Plan(algorithm="nccl.allgather", machine="nodes:nodes=4,gpus=8", size="64KiB")
+    run = ring.run()  # 31 steps, and a message of each by every NIC
+    share, words = 31 * POST["LL"] * us / run.time, str(posting(ring, run))
+    assert words.startswith(f"H0.NIC0 is idle for {share:.0%} of the run"), words
+    for changes in ({"size": "64MiB"}, {"machine": "dgx_h100"}, {"algorithm": "allgather.ring"}):
+        other = replace(ring, **changes)
+        assert posting(other, other.run()) is None, changes

@@ -8,7 +8,7 @@ from typing import Any
 
 from ops import answers
 from ops.answers import Outcome, of_ended, of_run, of_stall
-from ops.answers.contradiction import contradiction
+from ops.answers.contradiction import contradiction, posting
 from ops.answers.outcome import until_it_stalls
 from ops.lab.crossovers import crossovers
 from ops.plan import Plan
@@ -98,13 +98,10 @@ def run(plan: Plan, language: str) -> Picture:
 
 
 def _noted(packed: dict[str, Any], plan: Plan, outcome: Run, language: str) -> dict[str, Any]:
-    """A packed run that says, too, how it contradicts the tuner of the library that chose its algorithm."""
-    apart = contradiction(plan, outcome)
-    if apart is None:
-        return packed
+    """A packed run that says, too, how it contradicts its library's tuner and whether NICs wait for CPUs."""
     with speaking(language):
-        words = worded(apart)
-    return packed | {"note": " ".join(filter(None, [packed["note"], words[:1].upper() + words[1:]]))}
+        notes = [worded(message) for message in (contradiction(plan, outcome), posting(plan, outcome)) if message]
+    return packed | {"note": " ".join(filter(None, [packed["note"], *(note[:1].upper() + note[1:] for note in notes)]))}
 
 
 def _carried(outcome: Run) -> dict[str, str]:
