@@ -20,9 +20,8 @@
       const tag = whole(),
         kind = tag & 7;
       numbers.add(tag >>> 3);
-      if (kind === 0) whole();
-      else if (kind === 2) at += whole();
-      else at += kind === 1 ? 8 : 4;
+      const length = kind === 1 ? 8 : kind === 5 ? 4 : whole();
+      if (kind !== 0) at += length;
     }
     return numbers;
   };
