@@ -45,11 +45,11 @@ def write(named: Mapping[str, str], what: object) -> None:
     """Make the address name something in these words, unless it does so already."""
     if state(VisitState).address == what:
         return
-    stands_for(what)
     now = words()
     written = {name: now[name] for name in FRAME if name in now} | dict(named)
     if written != {name: word for name, word in now.items() if name not in PLACE}:
         st.query_params.from_dict(written)
+    stands_for(what)  # last: where a newer request interrupts this run, the next one writes
 
 
 def words_of(plan: Plan) -> dict[str, str]:

@@ -28,7 +28,7 @@ def leave(name: str) -> None:
     """Make the address name another page, in the same language; the first one with the plan that it shows."""
     simulated = state(SimulateState)
     plan = simulated.plan if name == first() and simulated.has_plan else None
-    _turn_to({"page": name} if name != first() else address.words_of(plan) if plan else {})
+    turn({"page": name} if name != first() else address.words_of(plan) if plan else {})
     address.stands_for(plan)
 
 
@@ -44,7 +44,7 @@ def button_to(name: str, label: str, icon: str) -> None:
 
 def visit(words: Mapping[str, str]) -> None:
     """Make the address name another page with words of its own, in the same language; what it was is forgotten."""
-    _turn_to(words)
+    turn(words)
     forget(words["page"])
 
 
@@ -54,23 +54,28 @@ def forget(name: str) -> None:
     become(replace(state(VisitState).renewed(), address=None))
 
 
+def turn(words: Mapping[str, str]) -> None:
+    """Have the address of the next run be these words, in the same language."""
+    before = _named()
+    after = {**words, **({"lang": before["lang"]} if "lang" in before else {})}
+    change(VisitState, turned=Turned(before, after) if before != after else None)
+
+
 def hold() -> None:
     """Stay where a person has turned to, also in a run that was asked for before the browser knew of it."""
     turned = state(VisitState).turned
     if address.is_revisited():
         change(VisitState, turned=None)
-    elif turned and turned.before == _named():
+    elif turned and is_turning():
         st.query_params.from_dict(turned.after)
+
+
+def is_turning() -> bool:
+    """Whether a person has turned to something else, which the next run shows."""
+    turned = state(VisitState).turned
+    return turned is not None and turned.before == _named()
 
 
 def _named() -> dict[str, str]:
     """What the address says, but for the place in a run, which the player writes."""
     return {name: word for name, word in address.words().items() if name not in PLACE}
-
-
-def _turn_to(words: Mapping[str, str]) -> None:
-    before = _named()
-    language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
-    after = {**words, **language}
-    st.query_params.from_dict(after)
-    change(VisitState, turned=Turned(before, after) if before != after else None)

@@ -81,6 +81,23 @@ def test_one_module_touches_the_session():
     assert touching == [ROOT / "ui" / "state.py"]
 
 
+def test_no_click_is_read_where_a_page_is_drawn():
+    """A newer request may end the run before it comes there, and the click would be lost; a callback comes first."""
+    read = []
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for test in (getattr(node, "test", None), getattr(node, "value", None)):
+                calls = ast.walk(test) if isinstance(test, ast.expr) and not isinstance(node, ast.Expr) else ()
+                read += [
+                    f"{path.name}:{call.lineno}"
+                    for call in calls
+                    if isinstance(call, ast.Call)
+                    and ast.unparse(call.func).endswith((".button", "form_submit_button"))
+                    and not any(keyword.arg == "on_click" for keyword in call.keywords)
+                ]
+    assert read == []
+
+
 def test_every_callback_of_a_widget_runs_to_its_end():
     """Whatever stands behind `on_click=` and its like is wrapped, or a parameter that somebody else wraps."""
     bare = []

@@ -15,6 +15,7 @@ from ui.controls.parameter import fresh
 from ui.navigation import visit
 from ui.simulate.machines import format_of
 from ui.simulate.past import restore
+from ui.state import callback
 from ui.text import plain, prose, retold, tell, tell_or
 from ui.workers import tasks
 from ui.workers.asking import ask
@@ -55,9 +56,8 @@ def read(plan: Plan, topology: Topology) -> None:
     }
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="read"):
         st.markdown(tell("diagnosis.read", **words), width="content")
-        if st.button(tell("report.open"), icon=":material/description:", key=fresh("open_report")):
-            visit({"page": "report", **address.words_of(tasks.machine_words(plan))})
-            st.rerun()
+        label, key = tell("report.open"), fresh("open_report")
+        st.button(label, icon=":material/description:", key=key, on_click=_report, args=(plan,))
         if not topology.assumed:
             st.caption(tell("diagnosis.nothing"), width="content")
             return
@@ -74,10 +74,18 @@ def _order(plan: Plan, diagnosis: Diagnosis) -> None:
     words = {"times": f"{diagnosis.gain:.3g}", "time": fmt_time(diagnosis.best_time), "usual": fmt_time(diagnosis.time)}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(tell("diagnosis.order", order=" ".join(map(str, diagnosis.order)), **words), width="content")
-        label = tell("diagnosis.order.show")
-        if st.button(label, key=fresh("ring_order"), type="tertiary", icon=":material/compare_arrows:"):
-            restore(compare.forked(plan, diagnosis.edit))
-            st.rerun()
+        label, key, icon = tell("diagnosis.order.show"), fresh("ring_order"), ":material/compare_arrows:"
+        st.button(label, key=key, type="tertiary", icon=icon, on_click=_compared, args=(plan, diagnosis.edit))
+
+
+@callback
+def _report(plan: Plan) -> None:
+    visit({"page": "report", **address.words_of(tasks.machine_words(plan))})
+
+
+@callback
+def _compared(plan: Plan, edit: str) -> None:
+    restore(compare.forked(plan, edit))
 
 
 def _cables(diagnosis: Diagnosis) -> None:

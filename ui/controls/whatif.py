@@ -17,7 +17,7 @@ from sim.topology import Topology
 from ui.controls import folds
 from ui.controls.parameter import RefusedError, field, fresh, refuse, usual
 from ui.simulate.state import SimulateState
-from ui.state import become, change, state
+from ui.state import become, callback, change, state
 from ui.text import summary, tell
 from ui.visit import VisitState
 
@@ -63,8 +63,9 @@ def choose(plan: Plan, topology: Topology, several: Several = FAULT) -> str:
                 machine = _before(topology, specs[:number]) if several is EDIT else topology
                 now = f"{name}:{_fields(several, name, pairs(rest), machine, number)}".rstrip(":")
                 drop = fresh(f"drop_{number}" if several is FAULT else f"drop_edit_{number}")
-                if not st.button(tell("page.fault.remove"), key=drop, icon=":material/close:"):
-                    remaining.append(now)
+                remove = tell("page.fault.remove")
+                st.button(remove, key=drop, icon=":material/close:", on_click=_removed, args=(plan, several, number))
+                remaining.append(now)
         added = st.selectbox(
             tell(f"page.{word}.add"),
             list(kinds),
@@ -73,17 +74,27 @@ def choose(plan: Plan, topology: Topology, several: Several = FAULT) -> str:
             placeholder=tell("page.fault.none"),
             key=fresh(f"add_{word}_{len(specs)}"),
         )
-        if len(remaining) == len(specs) and not added:
+        if not added:
             _check(several, remaining, topology)
     if added:
         machine = _before(topology, specs) if several is EDIT else topology
         remaining.append(kinds[added].first_look(machine))
-    if len(remaining) != len(specs):
         forget()
-        changed: dict[str, Any] = {word: listed(remaining)}
-        become(state(SimulateState).moved_on(replace(plan, **changed)))
+        _become(plan, word, remaining)
         st.rerun()
     return listed(remaining)
+
+
+@callback
+def _removed(plan: Plan, several: Several, number: int) -> None:
+    specs = entries(getattr(plan, several.word))
+    forget()
+    _become(plan, several.word, [*specs[:number], *specs[number + 1 :]])
+
+
+def _become(plan: Plan, word: str, specs: list[str]) -> None:
+    changed: dict[str, Any] = {word: listed(specs)}
+    become(state(SimulateState).moved_on(replace(plan, **changed)))
 
 
 def _before(topology: Topology, specs: Iterable[str]) -> Topology:

@@ -58,9 +58,7 @@ def question(exercise: Exercise, ask: Ask) -> bool | None:
     right = ask.grade(now.answers[key], exercise.runs)
     if not right and key not in now.shown:
         st.info(_way_back(exercise.step), icon=":material/visibility:")
-        if st.button(tell("page.learn.tell"), key=f"{key}_tell"):
-            change(LearnState, shown=now.shown | {key})
-            st.rerun()
+        st.button(tell("page.learn.tell"), key=f"{key}_tell", on_click=_shown, args=(key,))
         return False
     words = said(ask, ask.answer(exercise.runs))
     because = exercise.text(".because", ask.because, answer=words)
@@ -69,6 +67,11 @@ def question(exercise: Exercise, ask: Ask) -> bool | None:
     if exercise.turn:
         _compare(exercise)
     return right
+
+
+@callback
+def _shown(key: str) -> None:
+    change(LearnState, shown=state(LearnState).shown | {key})
 
 
 def _form(exercise: Exercise, ask: Ask) -> None:

@@ -13,12 +13,13 @@ from ui.learn.asking import Exercise, outcomes
 from ui.learning import timeline
 from ui.learning.runs import titles
 from ui.lessons import after
-from ui.navigation import go, visit
+from ui.navigation import leave, visit
 from ui.player import component
 from ui.player.payload import pack
 from ui.player.titles import run_titles
 from ui.share import menu
 from ui.simulate import past
+from ui.state import callback
 from ui.text import spoken, tell
 
 PLAYER = "lesson_player"
@@ -74,16 +75,23 @@ def code(exercise: Exercise) -> None:
     """What ran, and the way to where it can be changed."""
     plan = exercise.step.plan
     if isinstance(plan, WorkloadPlan):
-        if st.button(tell("page.learn.open.train"), icon=":material/open_in_new:"):
-            visit({"page": "train", **to_query(plan)})
-            st.rerun()
+        st.button(tell("page.learn.open.train"), icon=":material/open_in_new:", on_click=_trained, args=(plan,))
         return
     for name in dict.fromkeys(run.work.name for run in exercise.runs):
         panel, is_made = fold(f"code_{name}", tell("page.learn.code", name=name))
         if is_made:
             panel.code(ALGORITHMS[name].source, language="python", wrap_lines=True)
     with st.container(horizontal=True, gap="small"):
-        if st.button(tell("page.learn.open"), icon=":material/open_in_new:"):
-            past.restore(plan)
-            go("stage")
+        st.button(tell("page.learn.open"), icon=":material/open_in_new:", on_click=_simulated, args=(plan,))
         menu.draw(plan, lambda: {"view": exercise.step.view}, is_here=False)
+
+
+@callback
+def _trained(plan: WorkloadPlan) -> None:
+    visit({"page": "train", **to_query(plan)})
+
+
+@callback
+def _simulated(plan: Plan) -> None:
+    past.restore(plan)
+    leave("stage")

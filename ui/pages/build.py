@@ -19,7 +19,7 @@ from ui import address
 from ui.build import component, payload
 from ui.build.state import MACHINES, OWN, BuildState, HandDrawing, of_task
 from ui.learning.ticked import meant, ticked
-from ui.navigation import button_to, go
+from ui.navigation import button_to, is_turning, leave
 from ui.pages import page
 from ui.player.local_storage import remembered
 from ui.share import saving
@@ -169,6 +169,8 @@ def _choose_own(drawing: HandDrawing) -> None:
 @st.fragment
 def _board() -> None:
     """The board with the referee's words, and ways to take the drawing away."""
+    if is_turning():
+        st.rerun()
     drawing = state(BuildState).drawing
     task = TASKS.get(drawing.task)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -221,19 +223,22 @@ def _drawn() -> None:
 def _go_on(task: LadderTask) -> None:
     names = [entry.name for entry in ladder()]
     after = names[names.index(task.name) + 1 :]
-    if after and st.button(tell("build.go_on"), icon=":material/arrow_forward:", type="primary", key="go_on"):
-        become(state(BuildState).turned(after[0]))
-        st.rerun()
+    if after:
+        label, icon = tell("build.go_on"), ":material/arrow_forward:"
+        st.button(label, icon=icon, type="primary", key="go_on", on_click=_turned, args=(after[0],))
+
+
+@callback
+def _turned(name: str) -> None:
+    become(state(BuildState).turned(name))
 
 
 def _take_away(drawing: HandDrawing, *, right: bool) -> None:
     """Files of the drawing, and the way to the stage with it."""
     sketch = drawing.sketch
     with st.container(horizontal=True, gap="small"):
-        if st.button(tell("build.watch"), icon=":material/play_circle:", disabled=not any(sketch.columns), key="watch"):
-            plan = replace(drawing.machine, schedule=written(sketch), schedule_name="sketch")
-            past.restore(plan)
-            go("stage")
+        icon, empty = ":material/play_circle:", not any(sketch.columns)
+        st.button(tell("build.watch"), icon=icon, disabled=empty, key="watch", on_click=_watched, args=(drawing,))
         name = f"{sketch.collective}-{sketch.ranks}"
         python, text = partial(as_python, sketch), partial(written, sketch)
         xml = partial(ask, _as_xml, sketch, drawing.machine)
@@ -241,6 +246,12 @@ def _take_away(drawing: HandDrawing, *, right: bool) -> None:
         saving.button(tell("build.save.xml"), f"{name}.xml", "application/xml", xml, key="save_xml", disabled=not right)
         saving.button(tell("build.save.text"), f"{name}.txt", "text/plain", text, key="save_txt")
     st.caption(tell("build.link"))
+
+
+@callback
+def _watched(drawing: HandDrawing) -> None:
+    past.restore(replace(drawing.machine, schedule=written(drawing.sketch), schedule_name="sketch"))
+    leave("stage")
 
 
 def _as_xml(sketch: Sketch, machine: Plan) -> str:

@@ -15,7 +15,7 @@ from ui.draw import component
 from ui.draw.checks import DrawingChecks, check_drawing
 from ui.draw.document import read_drawing
 from ui.draw.state import DrawState, empty
-from ui.navigation import leave
+from ui.navigation import is_turning, leave
 from ui.pages import page
 from ui.plan.beginning import Beginning
 from ui.share import saving
@@ -55,6 +55,8 @@ def _arrive() -> None:
 @st.fragment
 def _board() -> None:
     """The board, and ways to take the machine along."""
+    if is_turning():
+        st.rerun()
     now = state(DrawState)
     if now.problem:
         st.error(prose(now.problem), icon=":material/error:")
@@ -104,11 +106,21 @@ def _take_along(checks: DrawingChecks) -> None:
     with st.container(horizontal=True, gap="small", key="draw_bar"):
         ready = bool(checks.devices and not checks.problems)
         kind: Literal["primary", "secondary"] = "primary" if ready else "secondary"
-        icon = ":material/play_circle:"
-        if st.button(tell("draw.simulate"), icon=icon, type=kind, disabled=not ready, key="draw_simulate"):
-            restore(Plan(capture=checks.yaml), Beginning(view="machine"))
-            leave("stage")
-            st.rerun()
+        st.button(
+            tell("draw.simulate"),
+            icon=":material/play_circle:",
+            type=kind,
+            disabled=not ready,
+            key="draw_simulate",
+            on_click=_simulated,
+            args=(checks.yaml,),
+        )
         make = partial(str, checks.yaml)
         label, icon = tell("draw.save"), ":material/download:"
         saving.button(label, "machine.yaml", "application/yaml", make, key="draw_save", icon=icon, disabled=not ready)
+
+
+@callback
+def _simulated(machine: str) -> None:
+    restore(Plan(capture=machine), Beginning(view="machine"))
+    leave("stage")

@@ -7,7 +7,7 @@ import streamlit as st
 from ops.collectives import table
 from ops.plan import Plan
 from sim.base.numbers import whole
-from ui import address
+from ui import navigation
 from ui.controls.parameter import fresh
 from ui.learn import keeping, shown
 from ui.learn.aloud import say_aloud
@@ -76,7 +76,7 @@ def _chosen(lessons: list[Lesson], done: set[str]) -> Lesson:
 
     @callback
     def chosen() -> None:
-        _turn_to(meant(value(key), names, _title) or lesson_name)
+        _to(meant(value(key), names, _title) or lesson_name)
 
     with st.sidebar:
         name = st.radio(
@@ -117,16 +117,15 @@ def _walk(exercise: Exercise) -> None:
     """Back and on."""
     lesson, number = exercise.lesson, exercise.number
     with st.container(horizontal=True, gap="small"):
-        if st.button(tell("page.learn.back"), disabled=number == 1, key="back", icon=":material/arrow_back:"):
-            _to(lesson.name, number - 1)
-        last = number == len(lesson.steps)
-        word, icon = ("finish", ":material/check:") if last else ("next", ":material/arrow_forward:")
+        back, icon = tell("page.learn.back"), ":material/arrow_back:"
+        st.button(back, disabled=number == 1, key="back", icon=icon, on_click=_to, args=(lesson.name, number - 1))
         kind: Literal["primary", "secondary"] = "primary" if is_settled(exercise) else "secondary"
-        if st.button(tell(f"page.learn.{word}"), key="next", type=kind, icon=icon):
-            if not last:
-                _to(lesson.name, number + 1)
-            become(state(LearnState).ending(lesson.name))
-            st.rerun()
+        if number < len(lesson.steps):
+            label, icon = tell("page.learn.next"), ":material/arrow_forward:"
+            st.button(label, key="next", type=kind, icon=icon, on_click=_to, args=(lesson.name, number + 1))
+        else:
+            label, icon = tell("page.learn.finish"), ":material/check:"
+            st.button(label, key="next", type=kind, icon=icon, on_click=_end, args=(lesson.name,))
     if state(LearnState).finished == lesson.name and number == len(lesson.steps):
         st.success(tell("page.learn.done"), icon=":material/school:")
         _ask_again(lesson)
@@ -142,16 +141,15 @@ def _ask_again(lesson: Lesson) -> None:
     text = earlier.text(".ask", earlier.step.ask.question if earlier.step.ask else "")
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="again"):
         st.markdown(tell("page.learn.again", title=tell(f"lesson.{name}.title"), question=text), width="stretch")
-        if st.button(tell("page.learn.again.go"), key="again_go", icon=":material/replay:"):
-            change(LearnState, left=(lesson.name, _step(lesson)[0]))
-            _to(name, number, turn)
+        label, left = tell("page.learn.again.go"), (lesson.name, _step(lesson)[0])
+        st.button(label, key="again_go", icon=":material/replay:", on_click=_away, args=(left, name, number, turn))
 
 
 def _back(lesson: Lesson) -> None:
     """From a question that was asked again to where one was."""
     name, number = state(LearnState).left or (lesson.name, 1)
-    if st.button(tell("page.learn.again.back", title=tell(f"lesson.{name}.title")), key="again_back", type="primary"):
-        _to(name, number)
+    back = tell("page.learn.again.back", title=tell(f"lesson.{name}.title"))
+    st.button(back, key="again_back", type="primary", on_click=_to, args=(name, number))
 
 
 def _plan(exercise: Exercise) -> str:
@@ -165,14 +163,22 @@ def _plan(exercise: Exercise) -> str:
     return tell("page.learn.again.plan", plan=" · ".join(f"`{part}`" for part in parts if part))
 
 
-def _to(lesson: str, number: int, turn: int = 0) -> None:
+@callback
+def _to(lesson: str, number: int = 1, turn: int = 0) -> None:
+    """Turn to a step: a browser comes back to every one that there was."""
     if lesson != st.query_params.get("lesson"):
         become(state(VisitState).renewed())  # the list of lessons begins anew
-    _turn_to(lesson, number, turn)
-    st.rerun()
-
-
-def _turn_to(lesson: str, number: int = 1, turn: int = 0) -> None:
-    """Make the address name a step, at once: a browser comes back to every address that there was."""
     words = {"lesson": lesson} | ({"step": str(number)} if number > 1 else {}) | ({"again": str(turn)} if turn else {})
-    address.write(words, (lesson, number, turn))
+    navigation.turn({"page": "learn", **words})
+
+
+@callback
+def _away(left: tuple[str, int], lesson: str, number: int, turn: int) -> None:
+    """Turn to a question that is asked again, and keep the lesson and step that are left for it."""
+    change(LearnState, left=left)
+    _to(lesson, number, turn)
+
+
+@callback
+def _end(lesson: str) -> None:
+    become(state(LearnState).ending(lesson))

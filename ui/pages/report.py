@@ -47,10 +47,8 @@ def report() -> None:
     with bar:
         _count("hosts")
         _count("nics")
-        if st.button(tell("report.simulate"), icon=":material/play_circle:", key="report_simulate"):
-            restore(now.plan)
-            leave("stage")
-            st.rerun()
+        label, icon = tell("report.simulate"), ":material/play_circle:"
+        st.button(label, icon=icon, key="report_simulate", on_click=_simulated, args=(now.plan,))
     address.write(_words(now), now)
     try:
         made = partial(ask, tasks.report_page, now.plan, now.hosts, now.nics, spoken())
@@ -63,6 +61,12 @@ def report() -> None:
         saving.button(tell("report.save"), name, "text/html", made, key="report_save", icon=":material/download:")
     data = {"page": text, "title": tell("page.report.title"), "print": tell("report.print")}
     page_script("report")(key="report", data=data)
+
+
+@callback
+def _simulated(plan: Plan) -> None:
+    restore(plan)
+    leave("stage")
 
 
 def _count(name: str) -> None:

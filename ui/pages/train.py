@@ -26,7 +26,7 @@ from ui.files import step_page
 from ui.pages import page
 from ui.share import saving
 from ui.simulate.machines import machine_of
-from ui.state import become, change, state
+from ui.state import become, callback, change, state
 from ui.text import plain, prose, retold, spoken, tell
 from ui.train import playhead
 from ui.train.state import FIRST, TrainState
@@ -122,11 +122,14 @@ def _brought() -> ProgramResult | None:
         st.rerun()
     result = read(reading.program, *program)
     st.markdown(tell("train.program.shown", name=plain(program[1])))
-    if st.button(tell("train.program.close"), icon=":material/close:", key="program_close"):
-        change(TrainState, program=None)
-        become(state(VisitState).renewed())
-        st.rerun()
+    st.button(tell("train.program.close"), icon=":material/close:", key="program_close", on_click=_closed)
     return result
+
+
+@callback
+def _closed() -> None:
+    change(TrainState, program=None)
+    become(state(VisitState).renewed())
 
 
 def _shown(plan: WorkloadPlan | None, place: DeltaGenerator) -> tuple[WorkloadPlan, TrainingStep]:

@@ -20,13 +20,15 @@ def draw(picture: Picture) -> None:
         tell_story = callback(lambda: story.hear("open"))
         label, icon = tell("intro.story"), ":material/play_arrow:"
         st.button(label, icon=icon, type="primary", width="stretch", on_click=tell_story, key="door_story")
-        is_asked = st.button(tell("intro.paste"), icon=":material/content_paste:", width="stretch", key="door_paste")
+        ask = callback(lambda: change(SimulateState, asks_machine=True))
+        label, icon = tell("intro.paste"), ":material/content_paste:"
+        st.button(label, icon=icon, width="stretch", on_click=ask, key="door_paste")
         st.caption(tell("intro.reads"))
     if picture.near:
         st.caption(tell("intro.checked", times=f"{1 / picture.near:.3g}"))
-    if is_asked or state(SimulateState).asks_machine:
-        change(SimulateState, asks_machine=False)
+    if state(SimulateState).asks_machine:
         st.dialog(tell("intro.paste.title"), width="large")(_ask)()
+        change(SimulateState, asks_machine=False)
 
 
 def _ask() -> None:

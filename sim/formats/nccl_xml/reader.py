@@ -24,8 +24,8 @@ from sim.units import GBps, Time, fmt_bandwidth, fmt_time
 
 PCI_LANE = {"2.5": 15, "5": 30, "8": 60, "16": 120, "32": 240, "64": 480}
 """100 Mbit/s per lane by GT/s; times lanes over 80 is GB/s. Unknown speeds count as 8 GT/s."""
-NVLINK_BY_SM = ((60, 18.0), (70, 20.0), (80, 20.0), (86, 12.0), (89, 12.0), (90, 20.6), (100, 40.1))
-"""GB/s of one NVLink from this compute capability on."""
+NVLINK_BY_SM = ((60, 18.0), (70, 20.0), (80, 20.0), (86, 12.0), (89, 20.0), (90, 20.6), (100, 40.1))
+"""GB/s of one NVLink from this compute capability on; 86 stands alone (`ncclTopoNVLinkBw`, `src/graph/topo.h`)."""
 XGMI: dict[Generation, float] = {"CDNA": 24.0, "CDNA2": 36.0, "CDNA3": 48.0, "CDNA4": 48.0}
 """GB/s of one xGMI link, RCCL `src/graph/topo.h`."""
 LOC = 5000 * GBps

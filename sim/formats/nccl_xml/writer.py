@@ -171,7 +171,7 @@ def _below(page: _Page, parent: str, tree: dict[str, Link], space: str) -> Itera
 
 
 _PCI = [
-    (f'link_speed="{speed} GT/s{" PCIe" if speed != "2.5" else ""}" link_width="{width}"', width * lane / 80 * GBps)
+    (f'link_speed="{float(speed)} GT/s PCIe" link_width="{width}"', width * lane / 80 * GBps)
     for width in (16, 8, 4, 2, 1)
     for speed, lane in PCI_LANE.items()
 ]
