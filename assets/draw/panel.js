@@ -9,8 +9,12 @@ const ALL = { NVS: "GPU", PCI: "GPU", NET: "NIC" };
 const COPIES = 16;
 
 export class Panel {
+  #typed = null; // a field with letters that the document has not yet
+
   constructor(parent, text) {
     this.text = text;
+    parent.addEventListener("input", ({ target }) => (this.#typed = target));
+    for (const name of ["change", "focusout"]) parent.addEventListener(name, () => (this.#typed = null));
     this.checks = make("section", "rd-checks", parent, { "aria-label": text["draw.checks"] });
     this.chosen = make("section", "rd-chosen", parent);
     this.classes = make("section", "rd-classes", parent);
@@ -22,13 +26,13 @@ export class Panel {
     this.#swap(this.classes, (section) => this.#groups(section, drawn));
   }
 
-  // Draw a section again, and have its fields hold what the document says.
+  // Draw a section again, and have its fields hold what the document says, but for one that somebody types into.
   #swap(section, draw) {
     const next = section.cloneNode(false);
     draw(next);
     become(section, next);
     for (const field of section.querySelectorAll("input, select"))
-      if (field.value !== field.dataset.value) field.value = field.dataset.value;
+      if (field !== this.#typed && field.value !== field.dataset.value) field.value = field.dataset.value;
   }
 
   #checks(section, { judged, problems, summary, nothing }) {

@@ -193,6 +193,11 @@ def test_things_are_moved_renamed_put_into_other_classes_and_removed(visit):
     at = middle(me.device("odd one"))
     me.drag(me.device("odd one"), x - at[0], y - at[1])
     me.act("class", kind="NVL")
+    lanes = page.locator('[data-group]:has([data-field="group.name"][data-value="NVLink 2"]) [type=number]')
+    lanes.fill("7")
+    page.set_viewport_size({"width": 1400, "height": 900})  # the board is drawn again
+    one.painted()
+    assert lanes.input_value() == "7", "what is typed stays"
     me.fill("NVLink 2", bandwidth="50GBps", latency="1us", lanes="2")
     page.get_by_role("button", name="NVS0 · NVLink").click()
     page.locator('[data-field="class"]').select_option(label="NVLink 2")
