@@ -229,7 +229,13 @@ def matches(printed, line):
     return printed == line or (line.endswith("…") and printed.startswith(line[:-1]))
 
 
-EVERY = pytest.mark.parametrize("project", [pytest.param(it, id=it.title) for it in recipes()], indirect=True)
+TURNS = 6
+"""Recipes that are tried a day."""
+EVERY = pytest.mark.parametrize(
+    "project, turn",
+    [pytest.param(it, k % TURNS, id=it.title) for k, it in enumerate(recipes())],
+    indirect=["project"],
+)
 
 
 def test_the_page_has_a_recipe_for_every_list():
@@ -243,8 +249,9 @@ def test_the_page_has_a_recipe_for_every_list():
 
 
 @pytest.mark.slow
+@pytest.mark.turns("project")
 @EVERY
-def test_the_terminal_the_dashboard_and_the_tests_have_it(project, answers):
+def test_the_terminal_the_dashboard_and_the_tests_have_it(project, turn, answers):
     _, recipe = project
     printed, shown, errors = answers
     for command, lines in recipe.commands:

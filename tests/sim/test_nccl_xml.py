@@ -10,7 +10,7 @@ import pytest
 from ops import ALGORITHMS
 from sim.engine import simulate
 from sim.errors import InputError
-from sim.formats import read_topology, read_topology_file
+from sim.formats import read_topology, read_topology_file, write_topology
 from sim.machines import build
 from sim.topology.path_classes import pair_classes
 from tests.tables import each_row
@@ -143,6 +143,15 @@ def test_links_to_a_switch_and_to_the_cpu_go_both_ways():
     assert [link.dst for link in machine.path("GPU0", "GPU1")] == ["NVS0", "GPU1"]
     assert {link.bandwidth for link in machine.path("GPU0", "GPU1")} == {240e9}
     assert max(link.bandwidth for link in machine.links if (link.src, link.dst) == ("GPU0", "CPU0")) == 450e9
+
+
+@each_row("spec", ["dgx1v", "dgx_a100", "dgx_h100", "dgx_b300"])
+def test_speeds_of_pcie_are_written_in_words_of_nccl(spec):
+    """`kvDictPciGen` of `src/graph/topo.cc`: an unknown word counts as gen 3."""
+    known = {f"{speed:.1f} GT/s PCIe" for speed in (2.5, 5, 8, 16, 32, 64)}
+    written = {*re.findall(r'link_speed="([^"]*)"', write_topology(build(spec), "nccl_xml"))}
+    assert written
+    assert written <= known
 
 
 def test_hosts_of_a_dump_of_several_are_told_apart_by_their_hash():
