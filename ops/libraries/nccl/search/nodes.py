@@ -1,0 +1,192 @@
+"""The nodes of a machine as systems that NCCL searches."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ops.libraries.nccl.constants import Generation
+from ops.libraries.nccl.search.system import CAPABILITY, Edge, PathType, SearchRules, System
+from sim.topology import DeviceKind, Ints, Link, Topology
+from sim.topology.host import AMPERE, BLACKWELL
+from sim.units import GBps
+
+C2C = 100 * GBps
+"""B/s from which on the link of a GPU and its CPU is a C2C link, not PCIe."""
+INTEL = (6.0, 10.0, 22.0, 40.0)
+"""GB/s that NCCL reckons with between Intel sockets (`src/graph/topo.h`)."""
+
+
+class NodeSystem(NamedTuple):
+    """What NCCL makes of a node, and the device of the machine that each of its devices is."""
+
+    system: System
+    devices: tuple[int, ...]
+
+
+def systems_of(
+    topology: Topology,
+    nodes: Sequence[Sequence[int]],
+    generation: Generation,
+    rules: SearchRules,
+    takes: Callable[[int, str], bool],
+) -> list[NodeSystem]:
+    """The system of each node, whose ranks are given.
+
+    `takes` says which NICs of a host are used, by number and, where it has one of its own, by name. A node without NICs
+    has one for each link of a device to the network.
+    """
+    parts = _Parts(topology, generation, rules, _taken(topology, takes))
+    return [parts.system([topology.ranks[r] for r in node], inter=len(nodes) > 1) for node in nodes]
+
+
+def _taken(topology: Topology, takes: Callable[[int, str], bool]) -> NDArray[np.bool_]:
+    """Which devices are NICs that are used."""
+    taken, counted = np.zeros(len(topology.devices), np.bool_), Counter[int]()
+    for i in np.flatnonzero(topology.kinds == "NIC").tolist():
+        device = topology.devices[i]
+        plain = device.name.rpartition(".")[2]
+        taken[i] = takes(counted[device.host], "" if re.fullmatch(r"NIC\d+", plain) else plain)
+        counted[device.host] += 1
+    return taken
+
+
+class _Parts:
+    """Devices and links of a machine by node."""
+
+    def __init__(
+        self, topology: Topology, generation: Generation, rules: SearchRules, taken: NDArray[np.bool_]
+    ) -> None:
+        self.topology, self.generation, self.rules, self.taken = topology, generation, rules, taken
+        self.devices: dict[int, list[int]] = defaultdict(list)
+        self.links: dict[int, list[Link]] = defaultdict(list)
+        for i, node in enumerate(topology.nodes.tolist()):
+            self.devices[node].append(i)
+        for i, src in enumerate(topology.ends[0].tolist()):
+            self.links[int(topology.nodes[src])].append(topology.links[i])
+        self.staged = any("MEM" in topology.devices[i].name for i in np.flatnonzero(topology.kinds == "CPU"))
+
+    def system(self, gpus: list[int], *, inter: bool) -> NodeSystem:
+        """The system of a node with these GPUs, by device."""
+        topology, index = self.topology, self.topology.index
+        node = int(topology.nodes[gpus[0]])
+        stands_for = self._standing(self.devices[node], gpus)
+        wires: dict[int, float] = defaultdict(float)
+        out: dict[int, list[tuple[int, Link]]] = defaultdict(list)
+        for link in self.links[node]:
+            src, dst = index[link.src], index[link.dst]
+            if link.kind == "NET":
+                wires[src] += link.bandwidth
+            elif not link.both and {src, dst} <= stands_for.keys() and stands_for[src] != stands_for[dst]:
+                out[stands_for[src]].append((stands_for[dst], link))
+        nics = [i for i in wires if inter and topology.kinds[i] == "NIC" and self.taken[i]]
+        own = [] if nics else [i for i in wires if inter and i in stands_for]
+        order = [i for i in _in_order(self.devices[node], out, topology.kinds) if topology.kinds[i] != "NIC" or i in nics]
+        order = [i for i in order if stands_for.get(i) == i]
+        place = {device: k for k, device in enumerate(order)}
+        edges = [*self._edges(place, out, wires)]
+        for k, device in enumerate(own, len(order)):
+            rate = round(wires[device] / GBps * 1000)
+            edges += [Edge(k, place[device], PathType.PIX, rate), Edge(place[device], k, PathType.PIX, rate)]
+        kinds: list[DeviceKind] = [topology.devices[i].kind for i in order]
+        between = max((link.bandwidth for some in out.values() for _, link in some if link.kind == "SYS"), default=0.0)
+        make = _sockets(between)[0] if between or not any(edge.type == PathType.C2C for edge in edges) else "Arm"
+        system = self._described(order, kinds + ["NIC"] * len(own), edges, make, inter=inter)
+        return NodeSystem(system, (*order, *own))
+
+    def _standing(self, devices: list[int], gpus: list[int]) -> dict[int, int]:
+        """The device that each stands for: a host bridge for its CPU. Memory and GPUs that have no rank are left out."""
+        names = {self.topology.devices[i].name: i for i in devices}
+        stands_for = {}
+        for name, i in names.items():
+            kind = self.topology.devices[i].kind
+            if kind == "GPU" and i not in gpus or (kind == "CPU" and "MEM" in name) or kind == "NET":
+                continue
+            cpu, bridge, _ = name.rpartition(".HB")
+            stands_for[i] = names[cpu] if kind == "CPU" and bridge else i
+        return stands_for
+
+    def _edges(
+        self, place: dict[int, int], out: dict[int, list[tuple[int, Link]]], wires: dict[int, float]
+    ) -> Iterator[Edge]:
+        """Edges between devices, upwards before downwards, parallel links as one."""
+        rates: dict[tuple[int, int, PathType], float] = defaultdict(float)
+        for device in place:
+            for other, link in out[device]:
+                if other in place:
+                    rates[place[device], place[other], self._type(device, other, link)] += link.bandwidth
+        ports = {place[i]: rate for i, rate in wires.items() if i in place and self.topology.kinds[i] == "NIC"}
+        for (src, dst, kind), rate in rates.items():
+            rate = _sockets(rate)[1] if kind == PathType.SYS else min(rate, ports.get(src, rate), ports.get(dst, rate))
+            yield Edge(src, dst, kind, round(rate / GBps * 1000))
+
+    def _type(self, src: int, dst: int, link: Link) -> PathType:
+        ends = {self.topology.devices[src].kind, self.topology.devices[dst].kind}
+        if ends == {"GPU", "CPU"} and link.bandwidth >= C2C:
+            return PathType.C2C
+        return {"NVL": PathType.NVL, "SYS": PathType.SYS}.get(link.kind, PathType.PIX)
+
+    def _described(
+        self, order: list[int], kinds: list[DeviceKind], edges: list[Edge], make: str, *, inter: bool
+    ) -> System:
+        topology = self.topology
+        hosts = [topology.devices[i].host for i in order]
+        numbers = []
+        for i in (i for i in order if topology.devices[i].kind == "GPU"):
+            alike = (j for j in self.devices[int(topology.nodes[i])] if topology.devices[j].host == topology.devices[i].host)
+            numbers.append([j for j in alike if topology.devices[j].kind == "GPU"].index(i))
+        return System(
+            kinds=tuple(kinds),
+            hosts=tuple(host - min(hosts) for host in hosts) + (0,) * (len(kinds) - len(order)),
+            edges=tuple(edges),
+            numbers=tuple(numbers),
+            capability=CAPABILITY[self.generation],
+            amd_cpu=make == "AMD",
+            intel_cpu=make == "Intel",
+            inter=inter,
+            rules=self.rules,
+            copied=frozenset(self._copied(order)) if self.staged else frozenset(),
+        )
+
+    def _copied(self, order: list[int]) -> Iterator[tuple[int, int]]:
+        """GPUs, and GPUs and NICs, whose data the machine's own routes take through host memory."""
+        topology = self.topology
+        gpus = [k for k, i in enumerate(order) if topology.devices[i].kind == "GPU"]
+        others = [k for k, i in enumerate(order) if topology.devices[i].kind in ("GPU", "NIC")]
+        pairs = [(a, b) for a in gpus for b in others if a != b]
+        src, dst = (np.array([order[pair[k]] for pair in pairs], np.int32) for k in range(2))
+        offsets, links = topology.routes(src, dst)
+        for k, pair in enumerate(pairs):
+            if any("MEM" in topology.links[i].dst for i in links[offsets[k] : offsets[k + 1]]):
+                yield pair
+
+
+def _in_order(devices: list[int], out: dict[int, list[tuple[int, Link]]], kinds: NDArray[np.str_]) -> list[int]:
+    """Devices as a topology file lists them: each CPU and what is below it, parents first; then the rest."""
+    order: dict[int, None] = {}
+
+    def down(device: int) -> None:
+        order[device] = None
+        for other, link in out[device]:
+            if link.kind == "PCI" and other not in order and kinds[other] != "CPU":
+                down(other)
+
+    for device in devices:
+        if kinds[device] == "CPU" and device in out:
+            down(device)
+    return [*order, *(device for device in devices if device not in order)]
+
+
+def _sockets(rate: float) -> tuple[str, float]:
+    """Who made CPUs whose sockets carry so many B/s, and what NCCL reckons with between them; AMD where none says it.
+
+    >>> _sockets(16e9), _sockets(5.24e9), _sockets(100e9), _sockets(0)[0]
+    (('AMD', 16000000000.0), ('Intel', 6000000000.0), ('Arm', 6000000000.0), 'AMD')
+    """
+    if rate > BLACKWELL.sys:
+        return "Arm", INTEL[0] * GBps
+    makes = [("AMD", AMPERE.sys), *(("Intel", each * GBps) for each in INTEL)]
+    return min(makes, key=lambda make: abs(make[1] - rate)) if rate else makes[0]
