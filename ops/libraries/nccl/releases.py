@@ -53,6 +53,8 @@ class Release:
     """GPUs on which LL128 is on unless told."""
     ll128_of: Mapping[str, float] | None = None
     """What a channel carries with LL128 by collective, whatever the GPU."""
+    simple_tree: float = 0.85
+    """Share that a tree reaches where one GPU of a node has all its traffic between nodes (from 2.26 on)."""
     tree_least_alone: bool = True
     """Do nodes of one GPU cost a ring the hops of a tree?"""
 
@@ -92,6 +94,7 @@ _2_23 = replace(
     tree_ll128={**constants.TREE_LL128_MOST, "Blackwell": constants.TREE_LL128_MOST["Hopper"]},
     tree={**constants.TREE_MOST, "Blackwell": constants.TREE_MOST["Hopper"]},
     switch="copied",
+    simple_tree=1.0,
 )
 _OLD_TREE: dict[Kind, tuple[float, float, float]] = {
     "NVLINK": (0.6, 1.25, 28.0), "PCI": (1.0, 1.9, 28.0), "NET": (5.0, 8.5, 28.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.channels import striped
-from ops.libraries.nccl.search.rings import closed_rings
+
 from ops.libraries.nccl.topology_search import look, rooted_orders
 from sim.errors import InputError
 from sim.machines import build

@@ -40,8 +40,7 @@ class Channel(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """What a search returns, or an attempt asks for: channels, MB/s of each inside and between nodes, types of paths.
-    """
+    """What a search returns, or an attempt asks for: channels, and MB/s of each inside and between nodes."""
 
     pattern: Pattern
     cross_nic: int
@@ -270,19 +269,12 @@ class Attempt:
             yield from self._to_net(gpu, step, to_first, order, budget)
         elif at.pattern == Pattern.NVLS:
             yield from self._pulling(gpu, budget)
-        elif step < n - 1:
-            amount = self.intra
-            for peer in self._following(gpu, step, to_net, order):
-                if budget.steps <= 0:
-                    return
-                if path := self._take(gpu, peer, amount):
-                    yield self._gpu(peer, step + 1, to_net, to_first, order, budget)
-                    self._add(path, amount)
-        elif step == to_first:
-            first = self.orders[c][0]
-            if path := self._take(gpu, first, self.intra):
-                yield self._gpu(first, n, to_net, -1, order, budget)
-                self._add(path, self.intra)
+        elif step < n - 1 or step == to_first:
+            closes = step == n - 1
+            for peer in self.orders[c][:1] if closes else self._following(gpu, step, to_net, order):
+                if path := self._take(gpu, peer, self.intra):
+                    yield self._gpu(peer, step + 1, to_net, -1 if closes else to_first, order, budget)
+                    self._add(path, self.intra)
         else:
             yield self._gpu(gpu, n, -1, -1, order, budget)
 
@@ -326,7 +318,7 @@ class Attempt:
                 self._add(path, amount)
 
     def _may_leave(self, net: int, step: int) -> bool:
-        """ncclTopoSearchCheckNet."""
+        """Whether a channel may leave by a NIC (ncclTopoSearchCheckNet)."""
         at, c = self.at, self.count
         if at.pattern == Pattern.TREE and net != self.enters[c]:
             return False
@@ -355,7 +347,7 @@ class Attempt:
         return [peer for peer in dict.fromkeys(first) if peer in left]
 
     def _pulling(self, head: int, budget: _Budget) -> Search:
-        """A channel to an NVSwitch crosses every GPU's NVLinks once each way, its head's twice (ncclTopoSearchTryNvls)."""
+        """A channel to an NVSwitch crosses every GPU's NVLinks each way, its head's twice (ncclTopoSearchTryNvls)."""
         switch, amount = self.system.of_kind("NVS")[0], self.intra
         ways = [(switch, gpu) for gpu in self.system.gpus] + [(gpu, switch) for gpu in self.system.gpus]
         taken: list[tuple[Path, int]] = []

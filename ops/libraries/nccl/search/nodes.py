@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ops.libraries.nccl.constants import Generation
 from ops.libraries.nccl.search.system import CAPABILITY, Edge, PathType, SearchRules, System
-from sim.topology import DeviceKind, Ints, Link, Topology
+from sim.topology import DeviceKind, Link, Topology
 from sim.topology.host import AMPERE, BLACKWELL
 from sim.units import GBps
 
@@ -40,7 +40,9 @@ def systems_of(
     has one for each link of a device to the network.
     """
     parts = _Parts(topology, generation, rules, _taken(topology, takes))
-    return [parts.system([topology.ranks[r] for r in node], inter=len(nodes) > 1) for node in nodes]
+    systems = [parts.system([topology.ranks[r] for r in node], inter=len(nodes) > 1) for node in nodes]
+    alike = {part.system: part.system for part in reversed(systems)}  # one object, so that paths are looked for once
+    return [part._replace(system=alike[part.system]) for part in systems]
 
 
 def _taken(topology: Topology, takes: Callable[[int, str], bool]) -> NDArray[np.bool_]:
@@ -84,7 +86,9 @@ class _Parts:
                 out[stands_for[src]].append((stands_for[dst], link))
         nics = [i for i in wires if inter and topology.kinds[i] == "NIC" and self.taken[i]]
         own = [] if nics else [i for i in wires if inter and i in stands_for]
-        order = [i for i in _in_order(self.devices[node], out, topology.kinds) if topology.kinds[i] != "NIC" or i in nics]
+        order = [
+            i for i in _in_order(self.devices[node], out, topology.kinds) if topology.kinds[i] != "NIC" or i in nics
+        ]
         order = [i for i in order if stands_for.get(i) == i]
         place = {device: k for k, device in enumerate(order)}
         edges = [*self._edges(place, out, wires)]
@@ -98,12 +102,12 @@ class _Parts:
         return NodeSystem(system, (*order, *own))
 
     def _standing(self, devices: list[int], gpus: list[int]) -> dict[int, int]:
-        """The device that each stands for: a host bridge for its CPU. Memory and GPUs that have no rank are left out."""
+        """The device that each stands for: a host bridge for its CPU. Memory and GPUs without a rank have none."""
         names = {self.topology.devices[i].name: i for i in devices}
         stands_for = {}
         for name, i in names.items():
             kind = self.topology.devices[i].kind
-            if kind == "GPU" and i not in gpus or (kind == "CPU" and "MEM" in name) or kind == "NET":
+            if (kind == "GPU" and i not in gpus) or (kind == "CPU" and "MEM" in name) or kind == "NET":
                 continue
             cpu, bridge, _ = name.rpartition(".HB")
             stands_for[i] = names[cpu] if kind == "CPU" and bridge else i
@@ -136,7 +140,9 @@ class _Parts:
         hosts = [topology.devices[i].host for i in order]
         numbers = []
         for i in (i for i in order if topology.devices[i].kind == "GPU"):
-            alike = (j for j in self.devices[int(topology.nodes[i])] if topology.devices[j].host == topology.devices[i].host)
+            alike = (
+                j for j in self.devices[int(topology.nodes[i])] if topology.devices[j].host == topology.devices[i].host
+            )
             numbers.append([j for j in alike if topology.devices[j].kind == "GPU"].index(i))
         return System(
             kinds=tuple(kinds),

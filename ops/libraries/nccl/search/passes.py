@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from ops.libraries.nccl.constants import NET_SPEEDS, SPEEDS, Generation
+from ops.libraries.nccl.constants import NET_SPEEDS, SPEEDS
 from ops.libraries.nccl.search.graphs import STEPS, STEPS_SAME, Attempt, Channel, Graph, Pattern, Views
 from ops.libraries.nccl.search.system import CAPABILITY, PathType, System
 

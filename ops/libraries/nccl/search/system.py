@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ops.libraries.nccl.constants import Generation
+from ops.libraries.nccl.releases import NEWEST
 from sim.topology import DeviceKind
 
 LOCAL = 5_000_000
@@ -57,7 +58,7 @@ class SearchRules:
 
     cross_nic: int = 2
     uses_pxn: bool = True
-    since: tuple[int, int] = (2, 30)
+    release: str = NEWEST
 
 
 @dataclass(frozen=True)
