@@ -158,6 +158,11 @@ RELEASES: dict[str, Release] = {
 OLDEST, *_, NEWEST = RELEASES
 
 
+def is_since(release: str, first: str) -> bool:
+    """Whether one of `RELEASES` is another one or newer."""
+    return [*RELEASES].index(release) >= [*RELEASES].index(first)
+
+
 def release_of(version: str) -> str:
     """The one of `RELEASES` whose tables a version has; the oldest for all before it, the newest where none is told.
 

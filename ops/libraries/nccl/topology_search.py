@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -10,11 +10,12 @@ from itertools import pairwise
 import numpy as np
 
 from ops.libraries.nccl.constants import GENERATIONS, Generation, Kind
+from ops.libraries.nccl.releases import is_since
 from ops.libraries.nccl.search.graphs import Channel, Graph, Pattern
 from ops.libraries.nccl.search.nics import Nics, NicStops
-from ops.libraries.nccl.search.nodes import NodeSystem, systems_of
+from ops.libraries.nccl.search.nodes import NodeSystem, groups_of, systems_of
 from ops.libraries.nccl.search.passes import graph_of
-from ops.libraries.nccl.search.rccl import graph, ring_of
+from ops.libraries.nccl.search.rccl import listed, rings_of
 from ops.libraries.nccl.search.system import PathType, SearchRules, System
 from ops.libraries.nccl.tuner import Situation
 from ops.libraries.nccl.variables import FREE, Variables
@@ -52,6 +53,7 @@ class Seen:
 
     situation: Situation
     nodes: tuple[tuple[int, ...], ...]
+    parts: tuple[NodeSystem, ...]
     amd: bool
     rings: Joined
     trees: Joined
@@ -137,7 +139,11 @@ def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
     generation, amd = generation_of(topology), is_amd(topology)
     rules = SearchRules(variables.cross_nic, variables.uses_pxn and not amd, variables.nccl)
     parts = systems_of(topology, nodes, generation, rules, variables.takes_nic)
-    ranks = tuple(_in_order(topology, part, node) for part, node in zip(parts, nodes, strict=True))
+    if len(nodes) > 1 and is_since(variables.nccl, "2.12"):
+        split = tuple(sorted(group for part in parts for group in groups_of(part)))
+        if len(split) > len(nodes):
+            nodes = split
+            parts = systems_of(topology, nodes, generation, rules, variables.takes_nic)
     results = {part.system: _graphs(topology, part, amd=amd) for part in parts}
     rings, trees, heads = zip(*(results[part.system] for part in parts), strict=True)
     count = min(len(one.channels) for one in (*rings, *trees))
@@ -167,16 +173,10 @@ def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
         variables=variables,
     )
     with_nics = len(nodes) > 1 and all(_has_nics(topology, part) for part in parts)
-    nics = Nics(tuple(parts), ranks) if with_nics else None
+    nics = Nics(tuple(parts)) if with_nics else None
     return Seen(
-        situation, nodes, amd, _joined(parts, ranks, rings, count), _joined(parts, ranks, trees, count), heads, nics
+        situation, nodes, tuple(parts), amd, _joined(parts, rings, count), _joined(parts, trees, count), heads, nics
     )
-
-
-def _in_order(topology: Topology, part: NodeSystem, node: tuple[int, ...]) -> tuple[int, ...]:
-    """The ranks of a node in the order of its system's GPUs."""
-    rank_of = {topology.ranks[rank]: rank for rank in node}
-    return tuple(rank_of[part.devices[gpu]] for gpu in part.system.gpus)
 
 
 def _has_nics(topology: Topology, part: NodeSystem) -> bool:
@@ -188,13 +188,13 @@ def _graphs(topology: Topology, part: NodeSystem, *, amd: bool) -> tuple[Graph, 
     """Rings, trees and heads of NVLink SHARP on a node."""
     system, most = part.system, MOST_GRAPH_CHANNELS
     heads = graph_of(system, Pattern.NVLS, 1, 2 * most)
-    listed = ring_of(system) if amd else ()
+    table = rings_of(system) if amd else ()
     joined = any(edge.type in (PathType.NVL, PathType.PIX) for edge in system.edges)
-    if listed or topology.forwarding or not joined:
-        channels = listed or (_plain(system),)
+    if table or topology.forwarding or not joined:
+        channels = table or (_plain(system),)
         rate = _carried(topology, part, channels)
-        tree = graph(channels, Pattern.BALANCED_TREE, rate, rate)
-        return graph(channels, Pattern.RING, rate, rate), tree, heads
+        tree = listed(channels, Pattern.BALANCED_TREE, rate, rate)
+        return listed(channels, Pattern.RING, rate, rate), tree, heads
     rings = graph_of(system, Pattern.RING, 1, most)
     count = len(rings.channels)
     return rings, graph_of(system, Pattern.BALANCED_TREE, count, count), heads
@@ -231,9 +231,7 @@ def _least(graphs: Sequence[Graph]) -> Graph:
     )
 
 
-def _joined(
-    parts: Sequence[NodeSystem], ranks: Sequence[tuple[int, ...]], graphs: tuple[Graph, ...], count: int
-) -> Joined:
+def _joined(parts: Sequence[NodeSystem], graphs: tuple[Graph, ...], count: int) -> Joined:
     """The first channels of all nodes one after the other.
 
     Rings that change the NIC change places on every other node, so that they cross no rail (ncclTopoPostset).
@@ -248,15 +246,12 @@ def _joined(
     shares = math.gcd(*counts.values())
     picked = tuple(keys.index(key) for key, times in counts.items() for _ in range(times // shares))
 
-    def order(c: int) -> tuple[int, ...]:
-        rows = zip(parts, ranks, graphs, swaps, strict=True)
-        places = (
-            (dict(zip(part.system.gpus, own, strict=True)), graph.channels[c ^ int(swap)])
-            for part, own, graph, swap in rows
-        )
-        return tuple(rank_of[gpu] for rank_of, channel in places for gpu in channel.gpus)
+    def order(c: int) -> Iterator[int]:
+        for part, graph, swap in zip(parts, graphs, swaps, strict=True):
+            rank_of = dict(zip(part.system.gpus, part.ranks, strict=True))
+            yield from (rank_of[gpu] for gpu in graph.channels[c ^ int(swap)].gpus)
 
-    return Joined(graphs, picked, tuple(map(order, picked)))
+    return Joined(graphs, picked, tuple(tuple(order(c)) for c in picked))
 
 
 def _nodes(topology: Topology, n: int) -> tuple[tuple[int, ...], ...]:

@@ -1,7 +1,7 @@
 """NCCL's search for rings, trees and NVLink SHARP heads on a node: which GPUs follow each other, by which NICs.
 
-NCCL 2.30 `src/graph/search.cc`. An attempt looks for channels of one speed over paths of certain types; ncclTopoCompute
-makes one attempt after another, from the highest speed and the shortest paths on. Speeds are MB/s.
+NCCL 2.30.7 `src/graph/search.cc`. An attempt looks for channels of one speed over paths of certain types;
+ncclTopoCompute makes attempts from the highest speed and the nearest paths on (`passes`). Speeds are MB/s.
 """
 
 import math

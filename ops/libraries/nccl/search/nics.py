@@ -1,4 +1,4 @@
-"""By which NICs the messages of ranks go between nodes, and which GPU forwards them (ncclTopoGetNetDev, NCCL 2.30)."""
+"""By which NICs messages go between nodes, and which GPU forwards them (ncclTopoGetNetDev of NCCL 2.30.7)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,17 +48,16 @@ class NicStops:
 
 @dataclass(frozen=True, eq=False)
 class Nics:
-    """The NICs of all nodes; `ranks` are those of every node's GPUs, in the order of its system."""
+    """The NICs of all nodes."""
 
     nodes: tuple[NodeSystem, ...]
-    ranks: tuple[tuple[int, ...], ...]
 
     @cached_property
     def node_of(self) -> Ints:
         """The node of every rank."""
-        node_of = np.empty(sum(map(len, self.ranks)), np.int32)
-        for k, ranks in enumerate(self.ranks):
-            node_of[list(ranks)] = k
+        node_of = np.empty(sum(len(node.ranks) for node in self.nodes), np.int32)
+        for k, node in enumerate(self.nodes):
+            node_of[list(node.ranks)] = k
         return node_of
 
     def most_per_gpu(self) -> int:
@@ -104,11 +103,10 @@ class Nics:
         table = np.full((3, channels, n, peers), NONE, np.int32)
         turn_of = np.zeros(n, np.int32)
         made: dict[int, Ints] = {}
-        for node, ranks, graph in zip(self.nodes, self.ranks, graphs, strict=True):
-            system = node.system
+        for (system, devices, ranks), graph in zip(self.nodes, graphs, strict=True):
             if id(system) not in made:
                 made[id(system)] = _local(system, graph, channels, peers, sends, receives)
-            real = np.array((*node.devices, NONE), np.int32)
+            real = np.array((*devices, NONE), np.int32)
             table[:, :, list(ranks)] = real[made[id(system)]]
             if peers > 1:
                 turn_of[list(ranks)] = system.numbers

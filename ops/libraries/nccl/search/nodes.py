@@ -21,10 +21,11 @@ INTEL = (6.0, 10.0, 22.0, 40.0)
 
 
 class NodeSystem(NamedTuple):
-    """What NCCL makes of a node, and the device of the machine that each of its devices is."""
+    """What NCCL makes of a node: the machine's device for each of its devices, the rank of each of its GPUs."""
 
     system: System
     devices: tuple[int, ...]
+    ranks: tuple[int, ...]
 
 
 def systems_of(
@@ -40,7 +41,7 @@ def systems_of(
     has one for each link of a device to the network.
     """
     parts = _Parts(topology, generation, rules, _taken(topology, takes))
-    systems = [parts.system([topology.ranks[r] for r in node], inter=len(nodes) > 1) for node in nodes]
+    systems = [parts.system({topology.ranks[rank]: rank for rank in node}, inter=len(nodes) > 1) for node in nodes]
     alike = {part.system: part.system for part in reversed(systems)}  # one object, so that paths are looked for once
     return [part._replace(system=alike[part.system]) for part in systems]
 
@@ -71,9 +72,9 @@ class _Parts:
             self.links[int(topology.nodes[src])].append(topology.links[i])
         self.staged = any("MEM" in topology.devices[i].name for i in np.flatnonzero(topology.kinds == "CPU"))
 
-    def system(self, gpus: list[int], *, inter: bool) -> NodeSystem:
-        """The system of a node with these GPUs, by device."""
-        topology, index = self.topology, self.topology.index
+    def system(self, rank_of: dict[int, int], *, inter: bool) -> NodeSystem:
+        """The system of a node, whose GPUs are given by device with their ranks."""
+        topology, index, gpus = self.topology, self.topology.index, [*rank_of]
         node = int(topology.nodes[gpus[0]])
         stands_for = self._standing(self.devices[node], gpus)
         wires: dict[int, float] = defaultdict(float)
@@ -86,10 +87,9 @@ class _Parts:
                 out[stands_for[src]].append((stands_for[dst], link))
         nics = [i for i in wires if inter and topology.kinds[i] == "NIC" and self.taken[i]]
         own = [] if nics else [i for i in wires if inter and i in stands_for]
-        order = [
-            i for i in _in_order(self.devices[node], out, topology.kinds) if topology.kinds[i] != "NIC" or i in nics
-        ]
-        order = [i for i in order if stands_for.get(i) == i]
+        cards = [i for i in self.devices[node] if topology.kinds[i] == "NIC"]
+        listed = [i for i in self.devices[node] if stands_for.get(i) == i]
+        order = [i for i in _in_order(listed, out, gpus, cards) if i in nics or topology.kinds[i] != "NIC"]
         place = {device: k for k, device in enumerate(order)}
         edges = [*self._edges(place, out, wires)]
         for k, device in enumerate(own, len(order)):
@@ -99,7 +99,7 @@ class _Parts:
         between = max((link.bandwidth for some in out.values() for _, link in some if link.kind == "SYS"), default=0.0)
         make = _sockets(between)[0] if between or not any(edge.type == PathType.C2C for edge in edges) else "Arm"
         system = self._described(order, kinds + ["NIC"] * len(own), edges, make, inter=inter)
-        return NodeSystem(system, (*order, *own))
+        return NodeSystem(system, (*order, *own), tuple(rank_of[order[gpu]] for gpu in system.gpus))
 
     def _standing(self, devices: list[int], gpus: list[int]) -> dict[int, int]:
         """The device that each stands for: a host bridge for its CPU. Memory and GPUs without a rank have none."""
@@ -170,20 +170,50 @@ class _Parts:
                 yield pair
 
 
-def _in_order(devices: list[int], out: dict[int, list[tuple[int, Link]]], kinds: NDArray[np.str_]) -> list[int]:
-    """Devices as a topology file lists them: each CPU and what is below it, parents first; then the rest."""
-    order: dict[int, None] = {}
+def _in_order(
+    devices: list[int], out: dict[int, list[tuple[int, Link]]], gpus: list[int], nics: list[int]
+) -> list[int]:
+    """Devices as NCCL counts them: CPUs with what is below them, parents first, then the rest.
 
-    def down(device: int) -> None:
-        order[device] = None
-        for other, link in out[device]:
-            if link.kind == "PCI" and other not in order and kinds[other] != "CPU":
-                down(other)
+    NCCL joins what its ranks see, in their order, and every rank sees all NICs (ncclTopoFuseXml): so what has the first
+    rank or a NIC below it comes first.
+    """
+    first = {**dict(zip(gpus, range(len(gpus)), strict=True)), **dict.fromkeys(nics, 0)}
+    placed: set[int] = set()
 
-    for device in devices:
-        if kinds[device] == "CPU" and device in out:
-            down(device)
+    def below(device: int) -> tuple[int, list[int]]:
+        placed.add(device)
+        trees = [below(other) for other, link in out[device] if link.kind == "PCI" and other not in placed]
+        trees.sort(key=lambda tree: tree[0])
+        least = min([first.get(device, len(gpus)), *(tree[0] for tree in trees)])
+        return least, [device, *(one for _, tree in trees for one in tree)]
+
+    roots = [below(device) for device in devices if device not in first and device in out and device not in placed]
+    roots.sort(key=lambda tree: tree[0])
+    order = [device for _, tree in roots for device in tree]
     return [*order, *(device for device in devices if device not in order)]
+
+
+def groups_of(part: NodeSystem) -> list[tuple[int, ...]]:
+    """Ranks of a node that NCCL joins inside it; those of two groups it joins by NICs, as they are faster.
+
+    ncclTopoCheckNet of `src/graph/paths.cc`.
+    """
+    system = part.system
+    wire = {}
+    for gpu in system.gpus:
+        ways = (system.direct.get((gpu, net)) for net in system.nets)
+        wire[gpu] = max((way.bandwidth for way in ways if way and way.type <= PathType.PXB), default=0)
+    groups: list[list[int]] = []
+    for gpu in system.gpus:
+        for group in groups:
+            if any(min(wire[gpu], wire[peer]) <= system.path(gpu, peer).bandwidth for peer in group):
+                group.append(gpu)
+                break
+        else:
+            groups.append([gpu])
+    rank_of = dict(zip(system.gpus, part.ranks, strict=True))
+    return [tuple(sorted(rank_of[gpu] for gpu in group)) for group in groups]
 
 
 def _sockets(rate: float) -> tuple[str, float]:

@@ -1,4 +1,4 @@
-"""The order in which NCCL makes attempts: ncclTopoCompute of `src/graph/search.cc`, NCCL 2.30.
+"""The order in which NCCL makes attempts: ncclTopoCompute of `src/graph/search.cc`, NCCL 2.30.7.
 
 Its first pass lowers the speed until an attempt succeeds, each time from near to far; its second raises the speed again
 for the channels it has, or that inside the node for trees.

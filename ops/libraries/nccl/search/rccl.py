@@ -25,7 +25,7 @@ TABLES = {
 """Rings by xGMI links between GPUs and by the number of NICs: models 73, 74, 79 and 81."""
 
 
-def ring_of(system: System) -> tuple[Channel, ...]:
+def rings_of(system: System) -> tuple[Channel, ...]:
     """The rings of a node in the table; none where the table has no such node."""
     gpus, nets = system.gpus, system.nets
     widths = {(edge.src, edge.dst): edge.bandwidth for edge in system.edges if edge.type == PathType.NVL}
@@ -42,7 +42,7 @@ def _channels(text: str, gpus: list[int], nets: list[int]) -> Iterator[Channel]:
             yield Channel(tuple(gpus[int(digit)] for digit in word), *ends)
 
 
-def graph(channels: tuple[Channel, ...], pattern: Pattern, inside: float, between: float) -> Graph:
+def listed(channels: tuple[Channel, ...], pattern: Pattern, inside: float, between: float) -> Graph:
     """Channels that no search made as its result; MB/s of each inside and between nodes."""
     kinds = PathType.NVL, PathType.PXB
     return Graph(pattern, 0, False, *kinds, 1, len(channels), inside, between, 0, channels)

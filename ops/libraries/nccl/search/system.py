@@ -1,7 +1,7 @@
 """A node as NCCL sees it: GPUs, NVSwitches, PCIe switches, CPUs and NICs, and one path between any two.
 
-NCCL 2.30: `src/graph/topo.cc` makes the system of a topology file, `src/graph/paths.cc` its paths. Bandwidths are whole
-MB/s, as NCCL rounds to a thousandth of 1 GB/s.
+NCCL 2.30.7 makes the system of a topology file in `src/graph/topo.cc` and its paths in `src/graph/paths.cc`. Bandwidths
+are whole MB/s, as NCCL rounds to a thousandth of 1 GB/s.
 """
 
 from collections.abc import Iterator, Sequence
@@ -133,7 +133,10 @@ class System:
         return paths
 
     def _paths_to(self, base: int) -> dict[int, Path]:
-        """ncclTopoSetPaths: breadth first; NVLinks of one GPU in between may be passed (NVB)."""
+        """ncclTopoSetPaths: of two ways the nearer type, then the wider, then the one of fewer links.
+
+        No way leads through a GPU, but by NVLinks through one of them (NVB).
+        """
         paths = {base: Path((), LOCAL, PathType.LOC)}
         reached = [base]
         while reached:
@@ -142,28 +145,28 @@ class System:
                 path = paths[node]
                 for number in self.out[node]:
                     edge = self.edges[number]
-                    if self.back[number] < 0:
+                    through = node != base and self.kinds[node] == "GPU"
+                    ends = edge.type == PathType.NVL and self.kinds[edge.dst] == "GPU" and len(path.links) == 1
+                    if self.back[number] < 0 or (through and not ends):
                         continue
-                    peer, width = edge.dst, min(path.bandwidth, edge.bandwidth)
-                    if node != base and self.kinds[node] == "GPU":
-                        near = edge.type == PathType.NVL and self.kinds[peer] == "GPU" and len(path.links) == 1
-                        if not near:
-                            continue
-                    old = paths.get(peer)
-                    if old and (len(old.links) <= len(path.links) or old.bandwidth >= width):
+                    kind, width = self._type(edge, path), min(path.bandwidth, edge.bandwidth)
+                    old = paths.get(edge.dst)
+                    if old and (old.type, -old.bandwidth, len(old.links)) <= (kind, -width, 1 + len(path.links)):
                         continue
-                    kind = max(path.type, self._type(edge, path))
-                    paths[peer] = Path((self.back[number], *path.links), width, kind)
-                    following[peer] = None
+                    paths[edge.dst] = Path((self.back[number], *path.links), width, kind)
+                    following[edge.dst] = None
             reached = [*following]
         return paths
 
     def _type(self, edge: Edge, path: Path) -> PathType:
+        """The type of a path with one more link."""
         ends = {self.kinds[edge.src], self.kinds[edge.dst]}
-        if edge.type == PathType.PIX:
-            return PathType.PXB if ends == {"PCI"} else PathType.PHB if "CPU" in ends else PathType.PIX
-        passes = self.kinds[edge.src] == "GPU" and path.type == edge.type == PathType.NVL
-        return PathType.NVB if passes else edge.type
+        kind = edge.type
+        if kind == PathType.PIX:
+            kind = PathType.PXB if ends == {"PCI"} else PathType.PHB if "CPU" in ends else kind
+        if self.kinds[edge.src] == "GPU" and path.type == kind == PathType.NVL:
+            kind = PathType.NVB
+        return max(path.type, kind)
 
     @cached_property
     def local_cpu(self) -> dict[int, int]:
@@ -255,7 +258,11 @@ class System:
         def of_type(gpu: int, type_: PathType) -> Iterator[int]:
             return (self.edges[i].bandwidth for i in self.out[gpu] if self.edges[i].type == type_)
 
-        return max(max(sum(of_type(gpu, PathType.NVL)), *of_type(gpu, PathType.PIX), 0) for gpu in self.gpus)
+        single = PathType.PIX, PathType.C2C
+        return max(
+            max(sum(of_type(gpu, PathType.NVL)), *(max(of_type(gpu, kind), default=0) for kind in single))
+            for gpu in self.gpus
+        )
 
     def pcie(self, gpu: int) -> int:
         """MB/s of a GPU's PCIe link; -1 without one."""
@@ -317,7 +324,7 @@ class Locality:
         nets = self.nets_of(gpu)
         if not nets:
             return -1
-        number = self._system.numbers[self._system.gpus.index(gpu)]
+        number = self._system.numbers[self._system.gpus.index(gpu)] % len(self.gpus_of(nets[0]))
         first = _mirrored(number, len(nets)) if len(nets) & (len(nets) - 1) == 0 else number
         return nets[(first + channel % self.per_gpu(gpu)) % len(nets)]
 
