@@ -11,7 +11,7 @@ import numpy as np
 
 from ops.libraries.nccl.constants import GENERATIONS, Generation, Kind
 from ops.libraries.nccl.releases import is_since
-from ops.libraries.nccl.search.graphs import Channel, Graph, Pattern
+from ops.libraries.nccl.search.graphs import Channel, ChannelGraph, Pattern
 from ops.libraries.nccl.search.nics import Nics, NicStops
 from ops.libraries.nccl.search.nodes import NodeSystem, groups_of, systems_of
 from ops.libraries.nccl.search.passes import graph_of
@@ -42,7 +42,7 @@ class Joined:
     many; `orders` are theirs, each through all ranks and for its share of the data.
     """
 
-    graphs: tuple[Graph, ...]
+    graphs: tuple[ChannelGraph, ...]
     picked: tuple[int, ...]
     orders: tuple[tuple[int, ...], ...]
 
@@ -57,7 +57,7 @@ class Seen:
     amd: bool
     rings: Joined
     trees: Joined
-    heads: tuple[Graph, ...] = ()
+    heads: tuple[ChannelGraph, ...] = ()
     nics: Nics | None = None
 
     @property
@@ -151,7 +151,7 @@ def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
     kind: Kind = "NVLINK" if ring.type_intra == PathType.NVL else "PCI"
     farthest = PathType.PXN if generation in ("Hopper", "Blackwell") else PathType.PXB
     near = ring.type_inter <= farthest or len(nodes) == 1
-    is_shared = generation in REDUCING and bool(head.channels)
+    is_shared = generation in REDUCING and kind == "NVLINK"
     situation = Situation(
         n=n,
         nodes=len(nodes),
@@ -184,7 +184,7 @@ def _has_nics(topology: Topology, part: NodeSystem) -> bool:
     return bool(part.system.nets) and all(topology.devices[part.devices[net]].kind == "NIC" for net in part.system.nets)
 
 
-def _graphs(topology: Topology, part: NodeSystem, *, amd: bool) -> tuple[Graph, Graph, Graph]:
+def _graphs(topology: Topology, part: NodeSystem, *, amd: bool) -> tuple[ChannelGraph, ChannelGraph, ChannelGraph]:
     """Rings, trees and heads of NVLink SHARP on a node."""
     system, most = part.system, MOST_GRAPH_CHANNELS
     heads = graph_of(system, Pattern.NVLS, 1, 2 * most)
@@ -215,9 +215,9 @@ def _carried(topology: Topology, part: NodeSystem, channels: Sequence[Channel]) 
     return float((topology.bandwidth[used] / crossed[used]).min(initial=math.inf)) / GBps * 1000
 
 
-def _least(graphs: Sequence[Graph]) -> Graph:
+def _least(graphs: Sequence[ChannelGraph]) -> ChannelGraph:
     """What the graphs of all nodes have in common: the fewest channels, the least speed, the farthest paths."""
-    return Graph(
+    return ChannelGraph(
         max(graph.pattern for graph in graphs),
         max(graph.cross_nic for graph in graphs),
         all(graph.same for graph in graphs),
@@ -231,7 +231,7 @@ def _least(graphs: Sequence[Graph]) -> Graph:
     )
 
 
-def _joined(parts: Sequence[NodeSystem], graphs: tuple[Graph, ...], count: int) -> Joined:
+def _joined(parts: Sequence[NodeSystem], graphs: tuple[ChannelGraph, ...], count: int) -> Joined:
     """The first channels of all nodes one after the other.
 
     Rings that change the NIC change places on every other node, so that they cross no rail (ncclTopoPostset).

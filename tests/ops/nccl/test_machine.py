@@ -50,9 +50,9 @@ def test_eight_gpus_joined_pairwise_use_every_link_alike():
         ("dgx_a100", 12, 20, "Ampere", "NVLINK"),
         ("dgx_h100", 12, 30, "Hopper", "NVLINK"),
         ("dgx_a100:hosts=2", 8, 24, "Ampere", "NVLINK"),
-        ("dgx_h100:hosts=2", 8, 45, "Hopper", "NVLINK"),
-        ("dgx_b200", 8, 90, "Blackwell", "NVLINK"),
-        ("gb200_nvl72", 8, 90, "Blackwell", "NVLINK"),
+        ("dgx_h100:hosts=2", 8, 48, "Hopper", "NVLINK"),
+        ("dgx_b200", 16, 45, "Blackwell", "NVLINK"),
+        ("gb200_nvl72", 16, 45, "Blackwell", "NVLINK"),
         ("dual_socket_pcie", 1, 15, "Ampere", "PCI"),
     ],
 )

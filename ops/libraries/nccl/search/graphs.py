@@ -24,7 +24,7 @@ class Pattern(IntEnum):
     BALANCED_TREE, SPLIT_TREE, TREE, RING, NVLS = range(1, 6)
 
 
-class Order(IntEnum):
+class TryOrder(IntEnum):
     """In which order an attempt tries GPUs: nearest first, as the bus counts them, or as in the channel before."""
 
     FREE, BUS, REPLAY = range(3)
@@ -39,7 +39,7 @@ class Channel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Graph:
+class ChannelGraph:
     """What a search returns, or an attempt asks for: channels, and MB/s of each inside and between nodes."""
 
     pattern: Pattern
@@ -73,7 +73,7 @@ Search = Iterator["Search"]
 """A part of the search: what it yields is searched before it goes on."""
 
 
-class Views:
+class SystemViews:
     """What attempts on a system look at again and again."""
 
     def __init__(self, system: System) -> None:
@@ -120,7 +120,7 @@ class Views:
             self._nets[gpu, farthest] = list(dict.fromkeys(own + other))
         return self._nets[gpu, farthest]
 
-    def most(self, at: Graph) -> int:
+    def most(self, at: ChannelGraph) -> int:
         """Channels that an attempt has at most: the NICs, and the links of the GPUs, carry no more."""
         system, n = self.system, len(self.gpus)
         links = (system.edges[e] for gpu in self.gpus for e in system.out[gpu])
@@ -147,23 +147,23 @@ def _whole(rate: float) -> int:
     return int(rate) // 1000 * 1000
 
 
-class Attempt:
+class SearchAttempt:
     """One attempt on a system: depth first, taking and giving back bandwidth on the way (ncclTopoSearchRec)."""
 
-    def __init__(self, views: Views, wanted: Graph, best: Graph, *, bounded: bool = False) -> None:
+    def __init__(self, views: SystemViews, aim: ChannelGraph, best: ChannelGraph, *, bounded: bool = False) -> None:
         system = views.system
-        self.system, self.views, self.at, self.best = system, views, wanted, best
+        self.system, self.views, self.at, self.best = system, views, aim, best
         self.left, self.ports = [edge.bandwidth for edge in system.edges], dict(views.ports)
-        self.count, self.hops, n = 0, wanted.hops, len(system.gpus)
-        self.intra, self.inter = int(wanted.bw_intra), int(wanted.bw_inter)
-        self.orders = [[-1] * n for _ in range(wanted.most + 1)]
-        self.enters, self.leaves = [-1] * (wanted.most + 1), [-1] * (wanted.most + 1)
-        ring = wanted.pattern == Pattern.RING
-        self.to_net = (n - 1 if ring else 1 if wanted.pattern == Pattern.SPLIT_TREE else 0) if system.inter else -1
+        self.count, self.hops, n = 0, aim.hops, len(system.gpus)
+        self.intra, self.inter = int(aim.bw_intra), int(aim.bw_inter)
+        self.orders = [[-1] * n for _ in range(aim.most + 1)]
+        self.enters, self.leaves = [-1] * (aim.most + 1), [-1] * (aim.most + 1)
+        ring = aim.pattern == Pattern.RING
+        self.to_net = (n - 1 if ring else 1 if aim.pattern == Pattern.SPLIT_TREE else 0) if system.inter else -1
         self.to_first = n - 1 if ring and not system.inter else -1
-        self.enough = views.most(wanted) if bounded else wanted.most
+        self.enough = views.most(aim) if bounded else aim.most
 
-    def run(self) -> tuple[Graph, int]:
+    def run(self) -> tuple[ChannelGraph, int]:
         """The best graph so far, and the steps that were left."""
         budget = _Budget(STEPS_SAME if self.at.same else STEPS)
         stack: list[Search] = [self._channel(budget)]
@@ -205,15 +205,15 @@ class Attempt:
             return
         gpus = self.system.gpus
         if self.at.pattern == Pattern.NVLS:
-            yield self._gpu(gpus[self.count], 0, self.to_net, -1, Order.FREE, budget)
+            yield self._gpu(gpus[self.count], 0, self.to_net, -1, TryOrder.FREE, budget)
             return
         if self.count == 0:
-            yield self._gpu(gpus[0], 0, -1, self.to_first, Order.BUS, budget)
+            yield self._gpu(gpus[0], 0, -1, self.to_first, TryOrder.BUS, budget)
         else:
-            yield self._gpu(self.orders[self.count - 1][0], 0, -1, self.to_first, Order.REPLAY, budget)
+            yield self._gpu(self.orders[self.count - 1][0], 0, -1, self.to_first, TryOrder.REPLAY, budget)
         if not self.at.same or self.count == 0:
             for gpu in gpus:
-                yield self._gpu(gpu, 0, -1, self.to_first, Order.FREE, budget)
+                yield self._gpu(gpu, 0, -1, self.to_first, TryOrder.FREE, budget)
 
     def _from_net(self, budget: _Budget) -> Search:
         """Enter by every NIC that has bandwidth left (ncclTopoSearchRecNet)."""
@@ -237,25 +237,25 @@ class Attempt:
             if at.pattern == Pattern.NVLS and tries:
                 return
 
-    def _entries(self, net: int, most: int, budget: _Budget) -> Iterator[tuple[int, Order, _Budget]]:
+    def _entries(self, net: int, most: int, budget: _Budget) -> Iterator[tuple[int, TryOrder, _Budget]]:
         """GPUs that a channel may enter from a NIC, how they go on, and the steps for it."""
         c, local = self.count, self.system.near.gpu_of(net)
         if self.at.pattern == Pattern.NVLS:
             if c < most and local >= 0 and local not in (self.orders[k][0] for k in range(c)):
-                yield local, Order.FREE, budget
+                yield local, TryOrder.FREE, budget
             return
         if c > 0 and self.at.same:
-            yield self.orders[c - 1][0], Order.REPLAY, budget
+            yield self.orders[c - 1][0], TryOrder.REPLAY, budget
             return
         if c == 0 and not self.views.has_switch:
-            yield self.system.gpus[0], Order.BUS, _Budget(STEPS_FIRST)
+            yield self.system.gpus[0], TryOrder.BUS, _Budget(STEPS_FIRST)
         if local >= 0:
-            yield local, Order.FREE, budget
+            yield local, TryOrder.FREE, budget
         for gpu in self.system.near.gpus_of(net):
             if gpu != local:
-                yield gpu, Order.FREE, budget
+                yield gpu, TryOrder.FREE, budget
 
-    def _gpu(self, gpu: int, step: int, to_net: int, to_first: int, order: Order, budget: _Budget) -> Search:
+    def _gpu(self, gpu: int, step: int, to_net: int, to_first: int, order: TryOrder, budget: _Budget) -> Search:
         """Go on from a GPU: to a NIC, the next GPU or back to the first one (ncclTopoSearchRecGpu)."""
         if budget.steps <= 0:
             return
@@ -305,7 +305,7 @@ class Attempt:
         alike = at.pattern == best.pattern and at.cross_nic == best.cross_nic
         return bandwidth > other or (bandwidth == other and alike and self.hops < best.hops)
 
-    def _to_net(self, gpu: int, step: int, to_first: int, order: Order, budget: _Budget) -> Search:
+    def _to_net(self, gpu: int, step: int, to_first: int, order: TryOrder, budget: _Budget) -> Search:
         """Leave by a NIC. A balanced tree leaves by half from each of its first two GPUs."""
         balanced, c = self.at.pattern == Pattern.BALANCED_TREE, self.count
         amount = self.inter // 2 if balanced else self.inter
@@ -329,12 +329,12 @@ class Attempt:
             return False
         return at.pattern != Pattern.BALANCED_TREE or step == 0 or net == self.leaves[c]
 
-    def _following(self, gpu: int, step: int, to_net: int, order: Order) -> list[int]:
+    def _following(self, gpu: int, step: int, to_net: int, order: TryOrder) -> list[int]:
         """GPUs to try after a GPU, the most promising first (ncclTopoSearchNextGpuSort)."""
         gpus, c = self.system.gpus, self.count
-        if order == Order.BUS:
+        if order == TryOrder.BUS:
             return [gpus[step + 1]]
-        if order == Order.REPLAY:
+        if order == TryOrder.REPLAY:
             return [self.orders[c - 1][step + 1]]
         used = self.orders[c][: step + 1]
         left = [peer for peer in self.views.ranked(gpu, -1 if to_net == -1 else self.enters[c]) if peer not in used]
@@ -358,6 +358,6 @@ class Attempt:
                 break
             taken.append((path, load))
         else:
-            yield self._gpu(head, len(self.system.gpus), -1, -1, Order.FREE, budget)
+            yield self._gpu(head, len(self.system.gpus), -1, -1, TryOrder.FREE, budget)
         for path, load in taken:
             self._add(path, load)

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from ops.libraries.nccl.search.graphs import Graph
+from ops.libraries.nccl.search.graphs import ChannelGraph
 from ops.libraries.nccl.search.nodes import NodeSystem
 from ops.libraries.nccl.search.system import PathType, System
 from sim.topology import Ints
 
 NONE = -1
-Shape = TypeVar("Shape", Graph, None)
+Shape = TypeVar("Shape", ChannelGraph, None)
 Way = Callable[[System, Shape, int, int, int], int]
 """From a system, its graph, a GPU, a channel and the number of the peer's GPU to the NIC of a message."""
 
@@ -65,22 +65,22 @@ class Nics:
         system = self.nodes[0].system
         return max(map(system.near.per_gpu, system.gpus))
 
-    def of_channels(self, graphs: Sequence[Graph], picked: Sequence[int]) -> NicStops:
+    def of_channels(self, graphs: Sequence[ChannelGraph], picked: Sequence[int]) -> NicStops:
         """The ways of some channels of rings or trees, whose first GPU has the NIC they enter by.
 
         `graphs` has that of every node.
         """
 
-        def nic(system: System, graph: Graph, gpu: int, channel: int, peer: int) -> int:
+        def nic(system: System, graph: ChannelGraph, gpu: int, channel: int, peer: int) -> int:
             at = graph.channels[picked[channel]]
             return at.enters if gpu == at.gpus[0] else at.leaves
 
         return self._table(len(picked), 1, graphs, nic, nic)
 
-    def of_heads(self, graphs: Sequence[Graph]) -> NicStops:
+    def of_heads(self, graphs: Sequence[ChannelGraph]) -> NicStops:
         """The ways between GPUs that head channels to NVSwitches, each by its own NICs in turn (getNvlsNetDev)."""
 
-        def nic(system: System, graph: Graph, gpu: int, channel: int, peer: int) -> int:
+        def nic(system: System, graph: ChannelGraph, gpu: int, channel: int, peer: int) -> int:
             own = [at.enters for at in graph.channels if at.gpus[0] == gpu]
             return own[channel % len(own)] if own else system.near.net(gpu, channel)
 
@@ -103,13 +103,14 @@ class Nics:
         table = np.full((3, channels, n, peers), NONE, np.int32)
         turn_of = np.zeros(n, np.int32)
         made: dict[int, Ints] = {}
-        for (system, devices, ranks), graph in zip(self.nodes, graphs, strict=True):
+        for k, node in enumerate(self.nodes):
+            system: System = node.system
             if id(system) not in made:
-                made[id(system)] = _local(system, graph, channels, peers, sends, receives)
-            real = np.array((*devices, NONE), np.int32)
-            table[:, :, list(ranks)] = real[made[id(system)]]
+                made[id(system)] = _local(system, graphs[k], channels, peers, sends, receives)
+            real = np.array((*node.devices, NONE), np.int32)
+            table[:, :, list(node.ranks)] = real[made[id(system)]]
             if peers > 1:
-                turn_of[list(ranks)] = system.numbers
+                turn_of[list(node.ranks)] = system.numbers
         return NicStops(self.node_of, turn_of, table[0], table[1], table[2][:, :, 0])
 
 

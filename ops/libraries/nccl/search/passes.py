@@ -9,7 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ops.libraries.nccl.constants import NET_SPEEDS, SPEEDS
-from ops.libraries.nccl.search.graphs import STEPS, STEPS_SAME, Attempt, Channel, Graph, Pattern, Views
+from ops.libraries.nccl.search.graphs import (
+    STEPS,
+    STEPS_SAME,
+    Channel,
+    ChannelGraph,
+    Pattern,
+    SearchAttempt,
+    SystemViews,
+)
 from ops.libraries.nccl.search.system import CAPABILITY, PathType, System
 
 STEPS_ALL = 1 << 19
@@ -21,7 +29,7 @@ MOST_HEADS = 32
 
 
 @lru_cache(maxsize=256)
-def graph_of(system: System, pattern: Pattern, least: int, most: int) -> Graph:
+def graph_of(system: System, pattern: Pattern, least: int, most: int) -> ChannelGraph:
     """The channels of a pattern on a system, from `least` to `most` of them."""
     is_heads = pattern == Pattern.NVLS
     if is_heads:
@@ -63,10 +71,10 @@ class _Pass:
     pattern: Pattern
     least: int
     most: int
-    best: Graph = field(init=False)
-    at: Graph = field(init=False)
+    best: ChannelGraph = field(init=False)
+    at: ChannelGraph = field(init=False)
     steps: int = STEPS_ALL
-    seen: dict[Graph, int] = field(default_factory=dict)
+    seen: dict[ChannelGraph, int] = field(default_factory=dict)
     """Steps left by attempts over the same paths: one like it finds nothing better."""
 
     def __post_init__(self) -> None:
@@ -81,7 +89,7 @@ class _Pass:
             self.farthest_intra = self.farthest_inter
         if system.capability < 90:  # balanced trees of such GPUs may come back by way of the CPU
             self.farthest_inter = PathType.SYS
-        self.nearest = Graph(
+        self.nearest = ChannelGraph(
             self.pattern,
             int(self.cross == 1),
             not is_heads,
@@ -90,7 +98,7 @@ class _Pass:
             self.least,
             self.most,
         )
-        self.speeds, self.views = _speeds(system), Views(system)
+        self.speeds, self.views = _speeds(system), SystemViews(system)
         self.bounded = self.pattern == Pattern.RING
         n = len(system.gpus)
         total = system.total * (n / (n - 1) if n > 1 and self.pattern != Pattern.RING else 1)
@@ -114,9 +122,9 @@ class _Pass:
         alike = replace(self.at, type_intra=intra, type_inter=inter)
         self.steps -= STEPS_SAME if self.at.same else STEPS
         any_speed = replace(alike, bw_intra=0, bw_inter=0)
-        known = alike in self.seen or (any_speed in self.seen and not self._may_improve())
-        if not known:
-            self.best, left = Attempt(self.views, self.at, self.best, bounded=self.bounded).run()
+        repeated = alike in self.seen or (any_speed in self.seen and not self._may_improve())
+        if not repeated:
+            self.best, left = SearchAttempt(self.views, self.at, self.best, bounded=self.bounded).run()
             self.seen[alike] = self.seen[any_speed] = left
         return self.seen.get(alike, self.seen[any_speed])
 
@@ -166,7 +174,7 @@ class _Pass:
             return True
         return self._slows_down(replace(at, cross_nic=self.nearest.cross_nic))
 
-    def _slows_down(self, at: Graph) -> bool:
+    def _slows_down(self, at: ChannelGraph) -> bool:
         following = self.index + 1
         if following == len(self.speeds):
             return False
@@ -182,7 +190,7 @@ def _speeds(system: System) -> list[int]:
     return [round(speed * 1000) for speed in (NET_SPEEDS if system.inter else SPEEDS)[generation]]
 
 
-def _duplicated(graph: Graph, capability: int) -> Graph:
+def _duplicated(graph: ChannelGraph, capability: int) -> ChannelGraph:
     """Fast channels as twice as many of half the speed (ncclTopoDupChannels)."""
     count = len(graph.channels)
     few = capability > 80 and graph.bw_intra < 50_000 and count > 4
@@ -194,7 +202,7 @@ def _duplicated(graph: Graph, capability: int) -> Graph:
     return replace(graph, channels=channels, bw_intra=graph.bw_intra / times, bw_inter=graph.bw_inter / times)
 
 
-def _faster(first: _Pass, best: Graph) -> Graph:
+def _faster(first: _Pass, best: ChannelGraph) -> ChannelGraph:
     """The second pass: more speed for a ring; for trees inside the node, up to twice that between nodes."""
     speeds = first.speeds
     index = next((k for k, speed in enumerate(speeds) if speed <= best.bw_inter), len(speeds) - 1)
@@ -212,11 +220,11 @@ def _faster(first: _Pass, best: Graph) -> Graph:
         else:
             break
         index -= 1
-        best, left = Attempt(first.views, at, best).run()
+        best, left = SearchAttempt(first.views, at, best).run()
     return best
 
 
-def _plain(system: System, graph: Graph) -> Graph:
+def _plain(system: System, graph: ChannelGraph) -> ChannelGraph:
     """The GPUs in order, at next to no speed, from the first one's NIC to the last one's."""
     ends = [system.near.net(gpu, 0) for gpu in (system.gpus[0], system.gpus[-1])]
     inter, kind = (SLOWEST, PathType.SYS) if min(ends) >= 0 else (0, PathType.DIS)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ops.libraries.nccl.search.graphs import Channel, Graph, Pattern
+from ops.libraries.nccl.search.graphs import Channel, ChannelGraph, Pattern
 from ops.libraries.nccl.search.system import PathType, System
 
 _FRONTIER = (
@@ -42,7 +42,7 @@ def _channels(text: str, gpus: list[int], nets: list[int]) -> Iterator[Channel]:
             yield Channel(tuple(gpus[int(digit)] for digit in word), *ends)
 
 
-def listed(channels: tuple[Channel, ...], pattern: Pattern, inside: float, between: float) -> Graph:
+def listed(channels: tuple[Channel, ...], pattern: Pattern, inside: float, between: float) -> ChannelGraph:
     """Channels that no search made as its result; MB/s of each inside and between nodes."""
     kinds = PathType.NVL, PathType.PXB
-    return Graph(pattern, 0, False, *kinds, 1, len(channels), inside, between, 0, channels)
+    return ChannelGraph(pattern, 0, False, *kinds, 1, len(channels), inside, between, 0, channels)
