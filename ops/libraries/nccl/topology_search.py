@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from ops.libraries.nccl.constants import GENERATIONS, Generation, Kind
-from ops.libraries.nccl.releases import is_since
+from ops.libraries.nccl.releases import RELEASES, is_since
 from ops.libraries.nccl.search.graphs import Channel, ChannelGraph, Pattern
 from ops.libraries.nccl.search.nics import Nics, NicStops
 from ops.libraries.nccl.search.nodes import NodeSystem, groups_of, systems_of
@@ -20,7 +20,7 @@ from ops.libraries.nccl.search.system import PathType, SearchRules, System
 from ops.libraries.nccl.tuner import Situation
 from ops.libraries.nccl.variables import FREE, Variables
 from sim.errors import InputError
-from sim.topology import Topology
+from sim.topology import Ints, Topology
 from sim.topology.generations import REDUCING
 from sim.units import GBps
 
@@ -30,8 +30,6 @@ COLUMNS: dict[str, Generation] = {"Pascal": "Volta", **{word: word for word in G
 """By generation, which of NCCL's tables count."""
 XGMI = (24.0, 36.0, 48.0)
 """GB/s of one xGMI link: AMD's GPUs, which RCCL serves."""
-MOST_GRAPH_CHANNELS = 32
-"""Channels of a ring graph at most: half of MAXCHANNELS."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ def _ways(seen: Seen, algorithm: str) -> NicStops:
     """Kept, as neighbouring sizes go the same ways."""
     assert seen.nics is not None
     if algorithm == "SendRecv":
-        return seen.nics.of_peers()
+        return seen.nics.of_peers(seen.rings.graphs)
     if algorithm == "NVLSTree":
         return seen.nics.of_heads(seen.heads)
     joined = seen.rings if algorithm == "Ring" else seen.trees
@@ -173,10 +171,22 @@ def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
         variables=variables,
     )
     with_nics = len(nodes) > 1 and all(_has_nics(topology, part) for part in parts)
-    nics = Nics(tuple(parts)) if with_nics else None
+    nics = Nics(tuple(parts), _wires(topology, parts)) if with_nics else None
     return Seen(
         situation, nodes, tuple(parts), amd, _joined(parts, rings, count), _joined(parts, trees, count), heads, nics
     )
+
+
+def _wires(topology: Topology, parts: Sequence[NodeSystem]) -> Ints:
+    """The network's device next to every NIC where nodes are parts of hosts; else nothing, as all routes lead there."""
+    hosts = Counter(topology.devices[part.devices[part.system.gpus[0]]].host for part in parts)
+    if max(hosts.values()) == 1:
+        return np.empty(0, np.int32)
+    wire_of = np.full(len(topology.devices), -1, np.int32)
+    src, dst = topology.ends
+    for i in np.flatnonzero((topology.kinds[src] == "NIC") & (topology.kinds[dst] == "NET")):
+        wire_of[src[i]] = dst[i]
+    return wire_of
 
 
 def _has_nics(topology: Topology, part: NodeSystem) -> bool:
@@ -186,7 +196,8 @@ def _has_nics(topology: Topology, part: NodeSystem) -> bool:
 
 def _graphs(topology: Topology, part: NodeSystem, *, amd: bool) -> tuple[ChannelGraph, ChannelGraph, ChannelGraph]:
     """Rings, trees and heads of NVLink SHARP on a node."""
-    system, most = part.system, MOST_GRAPH_CHANNELS
+    system = part.system
+    most = RELEASES[system.rules.release].most_channels
     heads = graph_of(system, Pattern.NVLS, 1, 2 * most)
     table = rings_of(system) if amd else ()
     joined = any(edge.type in (PathType.NVL, PathType.PIX) for edge in system.edges)

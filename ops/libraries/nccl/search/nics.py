@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from ops.libraries.nccl.search.system import PathType, System
 from sim.topology import Ints
 
 NONE = -1
-Shape = TypeVar("Shape", ChannelGraph, None)
-Way = Callable[[System, Shape, int, int, int], int]
+Way = Callable[[System, ChannelGraph, int, int, int], int]
 """From a system, its graph, a GPU, a channel and the number of the peer's GPU to the NIC of a message."""
 
 
@@ -34,6 +32,8 @@ class NicStops:
     """The NIC by which a rank sends, of the same shape."""
     receives: Ints
     """The NIC by which a rank receives, shape (channels, ranks)."""
+    wire_of: Ints
+    """The network's device next to every NIC, where ranks of a host send each other by NICs; else empty."""
 
     def __call__(self, src: Ints, dst: Ints, channel: Ints) -> Ints:
         """Stops of messages between these ranks; switches and ranks of one node have none."""
@@ -42,15 +42,18 @@ class NicStops:
         a, b = np.minimum(src, n - 1), np.minimum(dst, n - 1)
         far = (src < n) & (dst < n) & (self.node_of[a] != self.node_of[b])
         turn = self.turn_of[b]
-        stops = np.column_stack([self.relays[on, a, turn], self.sends[on, a, turn], self.receives[on, b]])
+        sends, receives = self.sends[on, a, turn], self.receives[on, b]
+        wires = [self.wire_of[sends], self.wire_of[receives]] if len(self.wire_of) else []
+        stops = np.column_stack([self.relays[on, a, turn], sends, *wires, receives])
         return np.where(far[:, None], stops, NONE).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class Nics:
-    """The NICs of all nodes."""
+    """The NICs of all nodes; `wire_of` as `NicStops` has it."""
 
     nodes: tuple[NodeSystem, ...]
+    wire_of: Ints
 
     @cached_property
     def node_of(self) -> Ints:
@@ -86,18 +89,16 @@ class Nics:
 
         return self._table(2, 1, graphs, nic, nic)
 
-    def of_peers(self) -> NicStops:
-        """The ways of sends and receives, whose NIC depends on both ends."""
+    def of_peers(self, graphs: Sequence[ChannelGraph]) -> NicStops:
+        """The ways of sends and receives, whose NIC depends on both ends and on no graph."""
 
-        def receives(system: System, graph: None, gpu: int, channel: int, peer: int) -> int:
+        def receives(system: System, graph: ChannelGraph, gpu: int, channel: int, peer: int) -> int:
             return system.near.net(gpu, channel)
 
         turns = 1 + max(max(node.system.numbers) for node in self.nodes)
-        return self._table(self.most_per_gpu(), turns, [None] * len(self.nodes), _to_peer, receives)
+        return self._table(self.most_per_gpu(), turns, graphs, _to_peer, receives)
 
-    def _table(
-        self, channels: int, peers: int, graphs: Sequence[Shape], sends: Way[Shape], receives: Way[Shape]
-    ) -> NicStops:
+    def _table(self, channels: int, peers: int, graphs: Sequence[ChannelGraph], sends: Way, receives: Way) -> NicStops:
         """A table of the NICs that functions return for the GPUs of every node, once for nodes that look alike."""
         n = len(self.node_of)
         table = np.full((3, channels, n, peers), NONE, np.int32)
@@ -111,10 +112,10 @@ class Nics:
             table[:, :, list(node.ranks)] = real[made[id(system)]]
             if peers > 1:
                 turn_of[list(node.ranks)] = system.numbers
-        return NicStops(self.node_of, turn_of, table[0], table[1], table[2][:, :, 0])
+        return NicStops(self.node_of, turn_of, table[0], table[1], table[2][:, :, 0], self.wire_of)
 
 
-def _local(system: System, graph: Shape, channels: int, peers: int, sends: Way[Shape], receives: Way[Shape]) -> Ints:
+def _local(system: System, graph: ChannelGraph, channels: int, peers: int, sends: Way, receives: Way) -> Ints:
     """The GPU that forwards and the NICs that send and receive, shape (3, channels, GPUs, peers)."""
     table = np.full((3, channels, len(system.gpus), peers), NONE, np.int32)
     for channel, place, peer in np.ndindex(*table.shape[1:]):
@@ -125,7 +126,7 @@ def _local(system: System, graph: Shape, channels: int, peers: int, sends: Way[S
     return table
 
 
-def _to_peer(system: System, graph: None, gpu: int, channel: int, peer_turn: int) -> int:
+def _to_peer(system: System, graph: ChannelGraph, gpu: int, channel: int, peer_turn: int) -> int:
     """The NIC by which a GPU sends to one of another node: that of its own GPU with the peer's number, by PXN.
 
     NCCL_P2P_PXN_LEVEL=2; without PXN the GPU's own, with NCCL_CROSS_NIC=0 that of the peer's number in any case.

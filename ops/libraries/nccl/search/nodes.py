@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.libraries.nccl.constants import Generation
+from ops.libraries.nccl.releases import is_since
 from ops.libraries.nccl.search.system import CAPABILITY, Edge, PathType, SearchRules, System
 from sim.topology import DeviceKind, Link, Topology
 from sim.topology.host import AMPERE, BLACKWELL
@@ -121,11 +122,16 @@ class _Parts:
         for device in place:
             for other, link in out[device]:
                 if other in place:
-                    rates[place[device], place[other], self._type(device, other, link)] += link.bandwidth
+                    rates[place[device], place[other], self._type(device, other, link)] += self._rate(link)
         ports = {place[i]: rate for i, rate in wires.items() if i in place and self.topology.kinds[i] == "NIC"}
         for (src, dst, kind), rate in rates.items():
             rate = _sockets(rate)[1] if kind == PathType.SYS else min(rate, ports.get(src, rate), ports.get(dst, rate))
             yield Edge(src, dst, kind, round(rate / GBps * 1000))
+
+    def _rate(self, link: Link) -> float:
+        """B/s of a link as NCCL has it: before 2.18, 22 GB/s for an NVLink of 20 (`src/graph/topo.h` of 2.16)."""
+        full = link.kind == "NVL" and 19.9 < link.bandwidth / link.lanes / GBps < 21
+        return link.lanes * 22 * GBps if full and not is_since(self.rules.release, "2.18") else link.bandwidth
 
     def _type(self, src: int, dst: int, link: Link) -> PathType:
         ends = {self.topology.devices[src].kind, self.topology.devices[dst].kind}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from ops.libraries.nccl.constants import NET_SPEEDS, SPEEDS
+from ops.libraries.nccl.releases import RELEASES, is_since
 from ops.libraries.nccl.search.graphs import (
     STEPS,
     STEPS_SAME,
@@ -43,7 +43,10 @@ def graph_of(system: System, pattern: Pattern, least: int, most: int) -> Channel
     if is_heads and (not system.of_kind("NVS") or system.capability < 90):
         return first.best
     first.run()
-    best = _faster(first, _duplicated(first.best, system.capability))
+    if is_since(system.rules.release, "2.18"):
+        best = _faster(first, _duplicated(first.best, system.capability, least=5))
+    else:
+        best = _duplicated(_faster(first, first.best), system.capability, least=1)
     return best if best.channels or is_heads else _plain(system, best)
 
 
@@ -87,7 +90,7 @@ class _Pass:
         self.farthest_inter = max(self.types_inter, default=PathType.SYS)
         if system.inter:
             self.farthest_intra = self.farthest_inter
-        if system.capability < 90:  # balanced trees of such GPUs may come back by way of the CPU
+        if system.capability < 90 or not is_since(system.rules.release, "2.18"):  # balanced trees come back by the CPU
             self.farthest_inter = PathType.SYS
         self.nearest = ChannelGraph(
             self.pattern,
@@ -153,7 +156,8 @@ class _Pass:
         self.steps += left
         if self.steps < 0 and best.channels:
             return False
-        if system.capability >= 90 and at.pattern == Pattern.BALANCED_TREE:
+        simpler = system.capability >= 90 and is_since(system.rules.release, "2.18")
+        if simpler and at.pattern == Pattern.BALANCED_TREE:
             self.at = replace(at, pattern=Pattern.TREE)
             return True
         at = replace(at, pattern=best.pattern)
@@ -170,7 +174,7 @@ class _Pass:
             return True
         at = replace(at, type_inter=self.nearest.type_inter)
         if self.cross == 2 and at.cross_nic == 0 and best.pattern in (Pattern.RING, Pattern.BALANCED_TREE):
-            self.at = replace(at, cross_nic=2)
+            self.at = replace(at, cross_nic=RELEASES[system.rules.release].cross_again)
             return True
         return self._slows_down(replace(at, cross_nic=self.nearest.cross_nic))
 
@@ -187,13 +191,17 @@ class _Pass:
 
 def _speeds(system: System) -> list[int]:
     generation = next(name for name, capability in CAPABILITY.items() if capability == system.capability)
-    return [round(speed * 1000) for speed in (NET_SPEEDS if system.inter else SPEEDS)[generation]]
+    release = RELEASES[system.rules.release]
+    return [round(speed * 1000) for speed in (release.net_speeds if system.inter else release.speeds)[generation]]
 
 
-def _duplicated(graph: ChannelGraph, capability: int) -> ChannelGraph:
-    """Fast channels as twice as many of half the speed (ncclTopoDupChannels)."""
+def _duplicated(graph: ChannelGraph, capability: int, least: int) -> ChannelGraph:
+    """Fast channels as twice as many of half the speed (ncclTopoDupChannels).
+
+    From Hopper on, `least` channels or more of less than 50 GB/s stay as they are.
+    """
     count = len(graph.channels)
-    few = capability > 80 and graph.bw_intra < 50_000 and count > 4
+    few = capability > 80 and graph.bw_intra < 50_000 and count >= least
     if not count or graph.pattern == Pattern.NVLS or graph.bw_intra < 25_000 or few:
         return graph
     more = min(2 * count, graph.most)
@@ -206,6 +214,8 @@ def _faster(first: _Pass, best: ChannelGraph) -> ChannelGraph:
     """The second pass: more speed for a ring; for trees inside the node, up to twice that between nodes."""
     speeds = first.speeds
     index = next((k for k, speed in enumerate(speeds) if speed <= best.bw_inter), len(speeds) - 1)
+    if best.pattern == Pattern.RING and not RELEASES[first.system.rules.release].raises_rings:
+        return best
     at = replace(best, bw_intra=speeds[index], bw_inter=speeds[index], least=len(best.channels), channels=())
     left = -1
     while left != 0 and index > 0:
