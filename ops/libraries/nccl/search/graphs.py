@@ -79,6 +79,7 @@ class SystemViews:
     def __init__(self, system: System) -> None:
         self.system, self.gpus, self.nets = system, system.gpus, system.nets
         self.has_switch = bool(system.of_kind("NVS"))
+        self.place = {gpu: k for k, gpu in enumerate(system.gpus)}
         self.inside = [kind != "NIC" for kind in system.kinds]
         self.ways = [[system.path(a, b) for b in range(len(system.kinds))] for a in range(len(system.kinds))]
         self.ports = {net: min(system.edges[e].bandwidth for e in system.out[net]) for net in system.nets}
@@ -113,7 +114,7 @@ class SystemViews:
             among, near = self.gpus if gpu < 0 else [gpu], self.system.near
             turns = [near.nets_in_turn(one) for one in among]
             own = [net for nets in turns for net in nets]
-            if len(set(self.system.hosts)) > 1:  # hosts that NVLinks join: the first NIC of every GPU first
+            if len({self.system.hosts[gpu] for gpu in self.gpus}) > 1:  # hosts that NVLinks join: the first NIC of every GPU first
                 own = [nets[k] for k in range(max(map(len, turns), default=0)) for nets in turns if k < len(nets)]
             kinds = range(farthest + 1)
             other = [net for kind in kinds for one in among for net in self.nets if self.ways[one][net].type == kind]
@@ -337,14 +338,14 @@ class SearchAttempt:
         if order == TryOrder.REPLAY:
             return [self.orders[c - 1][step + 1]]
         used = self.orders[c][: step + 1]
+        if self.views.has_switch:
+            k, n = self.views.place[gpu], len(gpus)
+            before, after = gpus[k - 1], gpus[(k + 1) % n]
+            first = {Pattern.RING: (before, after), Pattern.TREE: (after,)}.get(self.at.pattern, (after, before))
+            return [peer for peer in dict.fromkeys(first) if peer not in used]
         left = [peer for peer in self.views.ranked(gpu, -1 if to_net == -1 else self.enters[c]) if peer not in used]
-        if not self.views.has_switch:
-            away = to_net not in (-1, step + 1) and len({self.views.score(gpu, peer) for peer in left}) == 1
-            return left[::-1] if away else left
-        k, n = gpus.index(gpu), len(gpus)
-        before, after = gpus[(k - 1) % n], gpus[(k + 1) % n]
-        first = {Pattern.RING: (before, after), Pattern.TREE: (after,)}.get(self.at.pattern, (after, before))
-        return [peer for peer in dict.fromkeys(first) if peer in left]
+        away = to_net not in (-1, step + 1) and len({self.views.score(gpu, peer) for peer in left}) == 1
+        return left[::-1] if away else left
 
     def _pulling(self, head: int, budget: _Budget) -> Search:
         """A channel to an NVSwitch crosses every GPU's NVLinks each way, its head's twice (ncclTopoSearchTryNvls)."""

@@ -71,7 +71,7 @@ class _Parts:
             self.devices[node].append(i)
         for i, src in enumerate(topology.ends[0].tolist()):
             self.links[int(topology.nodes[src])].append(topology.links[i])
-        self.staged = any("MEM" in topology.devices[i].name for i in np.flatnonzero(topology.kinds == "CPU"))
+        self.staged = topology.router is not None and bool((topology.kinds == "CPU").any())
 
     def system(self, rank_of: dict[int, int], *, inter: bool) -> NodeSystem:
         """The system of a node, whose GPUs are given by device with their ranks."""
@@ -143,7 +143,7 @@ class _Parts:
         self, order: list[int], kinds: list[DeviceKind], edges: list[Edge], make: str, *, inter: bool
     ) -> System:
         topology = self.topology
-        hosts = [topology.devices[i].host for i in order]
+        named = {host: k for k, host in enumerate(dict.fromkeys(topology.devices[i].host for i in order))}
         numbers = []
         for i in (i for i in order if topology.devices[i].kind == "GPU"):
             alike = (
@@ -152,7 +152,7 @@ class _Parts:
             numbers.append([j for j in alike if topology.devices[j].kind == "GPU"].index(i))
         return System(
             kinds=tuple(kinds),
-            hosts=tuple(host - min(hosts) for host in hosts) + (0,) * (len(kinds) - len(order)),
+            hosts=tuple(named[topology.devices[i].host] for i in order) + (0,) * (len(kinds) - len(order)),
             edges=tuple(edges),
             numbers=tuple(numbers),
             capability=CAPABILITY[self.generation],
@@ -164,16 +164,17 @@ class _Parts:
         )
 
     def _copied(self, order: list[int]) -> Iterator[tuple[int, int]]:
-        """GPUs, and GPUs and NICs, whose data the machine's own routes take through host memory."""
+        """GPUs, and GPUs and NICs, whose data the machine's own routes take through host memory, or peers by a CPU."""
         topology = self.topology
-        gpus = [k for k, i in enumerate(order) if topology.devices[i].kind == "GPU"]
-        others = [k for k, i in enumerate(order) if topology.devices[i].kind in ("GPU", "NIC")]
-        pairs = [(a, b) for a in gpus for b in others if a != b]
+        gpus = [k for k, i in enumerate(order) if topology.kinds[i] == "GPU"]
+        pairs = [(a, b) for a in gpus for b, i in enumerate(order) if a != b and topology.kinds[i] in ("GPU", "NIC")]
         src, dst = (np.array([order[pair[k]] for pair in pairs], np.int32) for k in range(2))
         offsets, links = topology.routes(src, dst)
-        for k, pair in enumerate(pairs):
-            if any("MEM" in topology.links[i].dst for i in links[offsets[k] : offsets[k + 1]]):
-                yield pair
+        for k, (a, b) in enumerate(pairs):
+            passed = topology.ends[1][links[offsets[k] : offsets[k + 1]]]
+            cpus = [topology.devices[i].name for i in passed if topology.kinds[i] == "CPU"]
+            if any("MEM" in name for name in cpus) or (cpus and b in gpus):
+                yield a, b
 
 
 def _in_order(

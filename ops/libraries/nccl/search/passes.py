@@ -84,6 +84,8 @@ class _Pass:
         system, is_heads = self.system, self.pattern == Pattern.NVLS
         self.types_intra = _types(system, system.gpus)
         self.types_inter = _types(system, system.nets) if system.inter else set()
+        back = {system.path(net, gpu).type for gpu in system.gpus for net in system.nets}
+        self.types_between = self.types_inter | (back if system.inter else set())
         some = self.pattern in (Pattern.RING, Pattern.BALANCED_TREE, Pattern.SPLIT_TREE)
         self.cross = system.rules.cross_nic if some and len(system.nets) > 1 else 0
         self.farthest_intra = max(self.types_intra, default=PathType.SYS)
@@ -121,7 +123,7 @@ class _Pass:
     def _attempted(self) -> int:
         """Make an attempt, and return the steps it left."""
         intra = max((kind for kind in self.types_intra if kind <= self.at.type_intra), default=PathType.LOC)
-        inter = max((kind for kind in self._all_inter if kind <= self.at.type_inter), default=PathType.LOC)
+        inter = max((kind for kind in self.types_between if kind <= self.at.type_inter), default=PathType.LOC)
         alike = replace(self.at, type_intra=intra, type_inter=inter)
         self.steps -= STEPS_SAME if self.at.same else STEPS
         any_speed = replace(alike, bw_intra=0, bw_inter=0)
@@ -139,12 +141,6 @@ class _Pass:
         most, carried = self.views.most(at), len(best.channels) * best.bw_intra
         fewer = at.cross_nic == best.cross_nic and best.hops > most * self.views.fewest_hops
         return most * at.bw_intra > carried or (fewer and most * at.bw_intra == carried)
-
-    @property
-    def _all_inter(self) -> set[PathType]:
-        system = self.system
-        back = {system.path(net, gpu).type for gpu in system.gpus for net in system.nets} if system.inter else set()
-        return self.types_inter | back
 
     def _moves_on(self, left: int) -> bool:
         """Set the next attempt: other channels, a simpler tree, longer paths, another NIC, less speed."""
