@@ -114,7 +114,9 @@ class SystemViews:
             among, near = self.gpus if gpu < 0 else [gpu], self.system.near
             turns = [near.nets_in_turn(one) for one in among]
             own = [net for nets in turns for net in nets]
-            if len({self.system.hosts[gpu] for gpu in self.gpus}) > 1:  # hosts that NVLinks join: the first NIC of every GPU first
+            if (
+                len({self.system.hosts[gpu] for gpu in self.gpus}) > 1
+            ):  # hosts that NVLinks join: the first NIC of every GPU first
                 own = [nets[k] for k in range(max(map(len, turns), default=0)) for nets in turns if k < len(nets)]
             kinds = range(farthest + 1)
             other = [net for kind in kinds for one in among for net in self.nets if self.ways[one][net].type == kind]
