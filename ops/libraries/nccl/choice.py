@@ -124,7 +124,9 @@ def decision_of(
     if "segments" in entry.params:
         settings["segments"] = _segments(choice, candidate)
     orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders
-    if candidate.algorithm not in ("Ring", "Tree"):
+    if candidate.algorithm == "Tree":
+        orders = seen.trees.orders
+    elif candidate.algorithm != "Ring":
         orders = seen.spread(candidate.algorithm)
     return Decision(entry.name, settings, orders, candidate.protocol, via=seen.ways(candidate.algorithm))
 

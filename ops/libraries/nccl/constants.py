@@ -96,7 +96,7 @@ NET_SPEEDS: dict[Generation, tuple[float, ...]] = {
     "Volta": _OLD_NET_SPEEDS,
     "Ampere": _OLD_NET_SPEEDS,
     "Hopper": (48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12),
-    "Blackwell": (96, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12),
+    "Blackwell": (96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12),
 }
 """The same between nodes: speedArrayInter."""
 

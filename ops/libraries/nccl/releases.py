@@ -6,7 +6,7 @@ newest has those of `ops.libraries.nccl.constants`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ops.libraries.nccl import constants
@@ -53,6 +53,17 @@ class Release:
     """GPUs on which LL128 is on unless told."""
     ll128_of: Mapping[str, float] | None = None
     """What a channel carries with LL128 by collective, whatever the GPU."""
+    speeds: Mapping[Generation, tuple[float, ...]] = field(default_factory=lambda: constants.SPEEDS)
+    net_speeds: Mapping[Generation, tuple[float, ...]] = field(default_factory=lambda: constants.NET_SPEEDS)
+    """GB/s that the search tries for a channel inside and between nodes (`src/graph/search.cc`)."""
+    most_channels: int = 32
+    """Channels of a graph: half of MAXCHANNELS (`src/include/device.h`)."""
+    cross_again: int = 2
+    """The crossNic of the search's second try: pairs of rings that change the NIC, or 1 for any (before 2.22)."""
+    raises_rings: bool = True
+    """Does the search's second pass raise the speed of rings (from 2.19 on)?"""
+    simple_tree: float = 0.85
+    """Share that a tree reaches where one GPU of a node has all its traffic between nodes (from 2.26 on)."""
     tree_least_alone: bool = True
     """Do nodes of one GPU cost a ring the hops of a tree?"""
 
@@ -72,7 +83,14 @@ _NEWEST = Release(
     tree_correction=constants.TREE_CORRECTION,
     plateau={"Volta": 1.9, "Ampere": 1.4, "Hopper": 1.4, "Blackwell": 1.4},
 )
-_2_28_7 = replace(_NEWEST, since=(2, 28, 7))
+_BLACKWELL = (90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18)
+_BLACKWELL_NET = tuple(speed for speed in constants.NET_SPEEDS["Blackwell"] if speed not in (86, 80))
+_2_28_7 = replace(
+    _NEWEST,
+    since=(2, 28, 7),
+    speeds={**constants.SPEEDS, "Blackwell": _BLACKWELL},
+    net_speeds={**constants.NET_SPEEDS, "Blackwell": _BLACKWELL_NET},
+)
 _2_27 = replace(
     _2_28_7,
     since=(2, 27, 0),
@@ -91,7 +109,11 @@ _2_23 = replace(
     ring_ll128={**constants.RING_LL128_MOST, "Blackwell": constants.RING_LL128_MOST["Hopper"]},
     tree_ll128={**constants.TREE_LL128_MOST, "Blackwell": constants.TREE_LL128_MOST["Hopper"]},
     tree={**constants.TREE_MOST, "Blackwell": constants.TREE_MOST["Hopper"]},
+    speeds={**constants.SPEEDS, "Blackwell": constants.SPEEDS["Hopper"]},
+    net_speeds={**constants.NET_SPEEDS, "Blackwell": constants.NET_SPEEDS["Hopper"]},
+    most_channels=16,
     switch="copied",
+    simple_tree=1.0,
 )
 _OLD_TREE: dict[Kind, tuple[float, float, float]] = {
     "NVLINK": (0.6, 1.25, 28.0), "PCI": (1.0, 1.9, 28.0), "NET": (5.0, 8.5, 28.0)
@@ -100,6 +122,15 @@ _AS_AMPERE: dict[Generation, tuple[float, float, float]] = {
     "Hopper": constants.LL_MOST["Ampere"],
     "Blackwell": constants.LL_MOST["Ampere"],
 }
+_OLD_SPEEDS = constants.SPEEDS["Ampere"]
+_OLDER_SPEEDS = (44, 30, 22, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3)
+_OLDER_NET_SPEEDS = (48, 30, 28, 24, 22, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12)
+
+
+def _as_hopper(old: tuple[float, ...], hopper: tuple[float, ...]) -> dict[Generation, tuple[float, ...]]:
+    return {"Volta": old, "Ampere": old, "Hopper": hopper, "Blackwell": hopper}
+
+
 _2_18 = replace(
     _2_23,
     since=(2, 18, 0),
@@ -113,6 +144,12 @@ _2_18 = replace(
     ring_ll=(1 / 4, 1 / 3),
     alone_ll128=0.7,
     both_ways=True,
+    speeds=_as_hopper(_OLD_SPEEDS, (60, 40, 30, 24, 20, 15, 12, 6, 3)),
+    net_speeds=_as_hopper(
+        constants.NET_SPEEDS["Ampere"], (48, 45, 42, 40, 30, 24, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12)
+    ),
+    cross_again=1,
+    raises_rings=False,
     switch="flat",
     pat=False,
     tree_least_alone=False,
@@ -129,6 +166,8 @@ _2_12 = replace(
     tree_ll128=dict.fromkeys(constants.GENERATIONS, (20.0, 20.0, 20.0)),
     tree={**dict.fromkeys(constants.GENERATIONS, constants.TREE_MOST["Ampere"]), "Volta": constants.TREE_MOST["Volta"]},
     plateau=dict.fromkeys(constants.GENERATIONS, 1.9),
+    speeds=_as_hopper(_OLDER_SPEEDS, (66, 33, 24, 20, 15, 12, 6, 3)),
+    net_speeds=_as_hopper(_OLDER_NET_SPEEDS, (48, 45, 30, 24, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12)),
     plateau_by_rank=True,
     bus=dict.fromkeys(("Ampere", "Hopper", "Blackwell"), 235.0),
     ll_inside=1.8,
@@ -153,6 +192,11 @@ RELEASES: dict[str, Release] = {
 }
 """By the name of the first release that reckons so."""
 OLDEST, *_, NEWEST = RELEASES
+
+
+def is_since(release: str, first: str) -> bool:
+    """Whether one of `RELEASES` is another one or newer."""
+    return [*RELEASES].index(release) >= [*RELEASES].index(first)
 
 
 def release_of(version: str) -> str:

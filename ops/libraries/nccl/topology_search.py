@@ -1,21 +1,27 @@
-"""A machine as NCCL sees it: its nodes, its generation, what a search for rings finds in it."""
+"""A machine as NCCL sees it: its nodes, its generation, the channels that a search makes in it."""
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import pairwise
 
-from ops.libraries.nccl.constants import GENERATIONS, MOST_CHANNELS, NET_SPEEDS, SPEEDS, Generation, Kind
-from ops.libraries.nccl.search.nics import RCCL, Gate, NicRules, Nics, NicStops, PathType, nics_of
-from ops.libraries.nccl.search.rings import MOST_PATHS, closed_rings, open_paths
+import numpy as np
+
+from ops.libraries.nccl.constants import GENERATIONS, Generation, Kind
+from ops.libraries.nccl.releases import RELEASES, is_since
+from ops.libraries.nccl.search.graphs import Channel, ChannelGraph, Pattern
+from ops.libraries.nccl.search.nics import Nics, NicStops
+from ops.libraries.nccl.search.nodes import NodeSystem, groups_of, systems_of
+from ops.libraries.nccl.search.passes import graph_of
+from ops.libraries.nccl.search.rccl import listed, rings_of
+from ops.libraries.nccl.search.system import PathType, SearchRules, System
 from ops.libraries.nccl.tuner import Situation
 from ops.libraries.nccl.variables import FREE, Variables
 from sim.errors import InputError
-from sim.topology import Topology
+from sim.topology import Ints, Topology
 from sim.topology.generations import REDUCING
-from sim.topology.host import AMPERE
 from sim.units import GBps
 
 LANES: tuple[tuple[float, Generation], ...] = ((40.1, "Blackwell"), (20.6, "Hopper"))
@@ -27,19 +33,35 @@ XGMI = (24.0, 36.0, 48.0)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What NCCL makes of a machine's first n ranks.
+class Joined:
+    """Channels of a pattern through all nodes: rings, or the chains of trees.
 
-    `orders` are rings through all ranks, each for its share of the data; `nodes` the ranks of every node. Between nodes
-    order i has `gates[i]`, and `nics` are those of all nodes, where they have any.
+    `graphs` has the search's result for every node. Of its channels those of `picked` stand for all, as NCCL duplicates
+    many; `orders` are theirs, each through all ranks and for its share of the data.
     """
 
-    situation: Situation
+    graphs: tuple[ChannelGraph, ...]
+    picked: tuple[int, ...]
     orders: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What NCCL makes of a machine's first n ranks: `nodes` has the ranks of every node, `nics` their NICs if any."""
+
+    situation: Situation
     nodes: tuple[tuple[int, ...], ...]
+    parts: tuple[NodeSystem, ...]
     amd: bool
-    gates: tuple[Gate, ...] = ()
+    rings: Joined
+    trees: Joined
+    heads: tuple[ChannelGraph, ...] = ()
     nics: Nics | None = None
+
+    @property
+    def orders(self) -> tuple[tuple[int, ...], ...]:
+        """Rings through all ranks, each for its share of the data."""
+        return self.rings.orders
 
     @property
     def even(self) -> bool:
@@ -58,17 +80,12 @@ class Seen:
 
     @property
     def balanced(self) -> bool:
-        """Whether two GPUs of a node share a tree's traffic between nodes.
-
-        From Hopper on one GPU alone where no second one is as near to its NIC: ncclTopoCompute tries the simpler tree
-        before ways that are longer.
-        """
-        simple = self.situation.generation in ("Hopper", "Blackwell")
-        return not (simple and any(gate.relayed for gate in self.gates))
+        """Whether two GPUs of a node share a tree's traffic between nodes."""
+        return self.trees.graphs[0].pattern != Pattern.TREE
 
     def ways(self, algorithm: str) -> NicStops | None:
         """By which NICs an algorithm's messages go between nodes; None where nodes have none, or there is one node."""
-        return None if self.nics is None else _ways(self.nics, self.gates, algorithm)
+        return None if self.nics is None else _ways(self, algorithm)
 
     def doors(self, topology: Topology) -> list[dict[str, str | None]]:
         """By name the NIC by which every ring enters the first node, the one it leaves by, and who forwards to it."""
@@ -92,19 +109,20 @@ class Seen:
         """One order of all ranks for each NIC that a GPU sends by at once, for what has no rings; none for one NIC."""
         if self.nics is None:
             return ()
-        of_gpu = max(self.nics.nodes[0].per_gpu(place) for place in range(len(self.nodes[0])))
-        count = {"SendRecv": of_gpu, "PAT": len(self.gates)}.get(algorithm, 1)
+        count = {"SendRecv": self.nics.most_per_gpu(), "PAT": len(self.trees.picked)}.get(algorithm, 1)
         return (tuple(range(self.situation.n)),) * count if count > 1 else ()
 
 
 @lru_cache(maxsize=64)
-def _ways(nics: Nics, gates: tuple[Gate, ...], algorithm: str) -> NicStops:
+def _ways(seen: Seen, algorithm: str) -> NicStops:
     """Kept, as neighbouring sizes go the same ways."""
+    assert seen.nics is not None
     if algorithm == "SendRecv":
-        return nics.of_peers(max(map(nics.nodes[0].per_gpu, range(len(nics.nodes[0].types)))))
+        return seen.nics.of_peers(seen.rings.graphs)
     if algorithm == "NVLSTree":
-        return nics.of_heads()
-    return nics.of_channels(gates if algorithm != "Tree" else tuple(gate._replace(crosses=False) for gate in gates))
+        return seen.nics.of_heads(seen.heads)
+    joined = seen.rings if algorithm == "Ring" else seen.trees
+    return seen.nics.of_channels(joined.graphs, joined.picked)
 
 
 @lru_cache(maxsize=16)
@@ -117,56 +135,134 @@ def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
         raise InputError("nccl.ranks", topology=topology.name, n=n, most=topology.n)
     nodes = _nodes(topology, n)
     generation, amd = generation_of(topology), is_amd(topology)
-    first = [topology.ranks[r] for r in nodes[0]]
-    switch = any(device.kind == "NVS" for device in topology.devices)
-    inside = closed_rings(topology, first)
-    kind: Kind = "NVLINK" if nvlinks_join(topology, [first[i] for i in inside.orders[0]]) else "PCI"
-    sharp = switch and kind == "NVLINK" and generation in REDUCING
-    tree, net, through_cpu, heads, nvls = 0.0, 0.0, False, MOST_CHANNELS, 0.0
-    gates: tuple[Gate, ...] = ()
-    nics: Nics | None = None
-    if len(nodes) == 1:
-        channels, speed = _channels([inside.bandwidth] * len(inside.orders), SPEEDS[generation], generation)
-        heads, nvls = _heads(n, inside.bandwidth, generation)
-        orders = tuple(tuple(nodes[0][i] for i in order) for order in inside.orders)
-    else:
-        rules = RCCL if amd else NicRules(variables.cross_nic, variables.uses_pxn)
-        nics = nics_of(topology, nodes, rules, variables.takes_nic)
-        gates, own, nic, entering = _entrances(topology, nodes, nics)
-        through_cpu = nics is None or nics.nodes[0].type_between > _farthest_ll128(generation)
-        paths = open_paths(topology, first, gates, own, nic)
-        g = len(first)
-        inner = inside.bandwidth * len(inside.orders) if g > 1 else math.inf
-        # an open path of g GPUs leaves the links of one of them alone, so that g - 1 of them carry g paths
-        unclosed = inner * g / (g - 1) if g > 1 else math.inf
-        rates = [paths.bandwidth] * len(paths.orders)
-        closed = any(gate.relayed for gate in gates)
-        most = min(inner if closed else unclosed, entering)
-        channels, speed = _channels(rates, NET_SPEEDS[generation], generation, most)
-        orders = _through(nodes, _alternating(paths.orders, gates, amd=amd))
-        fitting = [rate for rate in NET_SPEEDS[generation] if rate * channels * GBps <= unclosed]
-        outward = min(nic * len(gates), entering)
-        net = max((rate for rate in fitting if speed <= rate <= outward / channels / GBps), default=speed)
-        if len(nodes) == 2 and g > 1:
-            tree = max((rate for rate in fitting if rate <= 2 * net), default=speed)
+    rules = SearchRules(variables.cross_nic, variables.uses_pxn and not amd, variables.nccl)
+    parts = systems_of(topology, nodes, generation, rules, variables.takes_nic)
+    if len(nodes) > 1 and is_since(variables.nccl, "2.12"):
+        split = tuple(sorted(group for part in parts for group in groups_of(part)))
+        if len(split) > len(nodes):
+            nodes = split
+            parts = systems_of(topology, nodes, generation, rules, variables.takes_nic)
+    results = {part.system: _graphs(topology, part, amd=amd) for part in parts}
+    rings, trees, heads = zip(*(results[part.system] for part in parts), strict=True)
+    count = min(len(one.channels) for one in (*rings, *trees))
+    ring, tree, head = (_least(graphs) for graphs in (rings, trees, heads))
+    kind: Kind = "NVLINK" if ring.type_intra == PathType.NVL else "PCI"
+    farthest = PathType.PXN if generation in ("Hopper", "Blackwell") else PathType.PXB
+    near = ring.type_inter <= farthest or len(nodes) == 1
+    is_shared = generation in REDUCING and kind == "NVLINK"
     situation = Situation(
         n=n,
         nodes=len(nodes),
         generation=generation,
-        channels=channels,
-        bw_intra=speed,
-        bw_inter=speed,
+        channels=count,
+        bw_intra=ring.bw_intra / 1000,
+        bw_inter=ring.bw_inter / 1000,
         kind=kind,
-        amd_cpu=any(x.kind == "SYS" and x.bandwidth == AMPERE.sys for x in topology.links),
-        ll128=kind == "NVLINK" and not amd and not through_cpu,
-        nvls_channels=heads if sharp else 0,
-        bw_tree=tree,
-        bw_net=net,
-        bw_nvls=nvls if sharp else 0.0,
+        amd_cpu=parts[0].system.amd_cpu,
+        ll128=kind == "NVLINK" and not amd and near,
+        nvls_channels=len(head.channels) if is_shared else 0,
+        same_channels=ring.same,
+        bw_tree=tree.bw_intra / 1000,
+        bw_net=tree.bw_inter / 1000,
+        bw_nvls=head.bw_intra / 1000 if is_shared else 0.0,
+        bw_nvls_net=head.bw_inter / 1000 if is_shared else 0.0,
+        simple_tree=tree.pattern == Pattern.TREE,
         release=variables.nccl,
         variables=variables,
     )
-    return Seen(situation, orders, nodes, amd, gates, nics)
+    with_nics = len(nodes) > 1 and all(_has_nics(topology, part) for part in parts)
+    nics = Nics(tuple(parts), _wires(topology, parts)) if with_nics else None
+    return Seen(
+        situation, nodes, tuple(parts), amd, _joined(parts, rings, count), _joined(parts, trees, count), heads, nics
+    )
+
+
+def _wires(topology: Topology, parts: Sequence[NodeSystem]) -> Ints:
+    """The network's device next to every NIC where nodes are parts of hosts; else nothing, as all routes lead there."""
+    hosts = Counter(topology.devices[part.devices[part.system.gpus[0]]].host for part in parts)
+    if max(hosts.values()) == 1:
+        return np.empty(0, np.int32)
+    wire_of = np.full(len(topology.devices), -1, np.int32)
+    src, dst = topology.ends
+    for i in np.flatnonzero((topology.kinds[src] == "NIC") & (topology.kinds[dst] == "NET")):
+        wire_of[src[i]] = dst[i]
+    return wire_of
+
+
+def _has_nics(topology: Topology, part: NodeSystem) -> bool:
+    """Whether what leads to the network are NICs, not ports of other devices."""
+    return bool(part.system.nets) and all(topology.devices[part.devices[net]].kind == "NIC" for net in part.system.nets)
+
+
+def _graphs(topology: Topology, part: NodeSystem, *, amd: bool) -> tuple[ChannelGraph, ChannelGraph, ChannelGraph]:
+    """Rings, trees and heads of NVLink SHARP on a node."""
+    system = part.system
+    most = RELEASES[system.rules.release].most_channels
+    heads = graph_of(system, Pattern.NVLS, 1, 2 * most)
+    table = rings_of(system) if amd else ()
+    joined = any(edge.type in (PathType.NVL, PathType.PIX) for edge in system.edges)
+    if table or topology.forwarding or not joined:
+        channels = table or (_plain(system),)
+        rate = _carried(topology, part, channels)
+        tree = listed(channels, Pattern.BALANCED_TREE, rate, rate)
+        return listed(channels, Pattern.RING, rate, rate), tree, heads
+    rings = graph_of(system, Pattern.RING, 1, most)
+    count = len(rings.channels)
+    return rings, graph_of(system, Pattern.BALANCED_TREE, count, count), heads
+
+
+def _plain(system: System) -> Channel:
+    """All GPUs in order, by the NICs of the first and the last one."""
+    return Channel(tuple(system.gpus), *(system.near.net(gpu, 0) for gpu in (system.gpus[0], system.gpus[-1])))
+
+
+def _carried(topology: Topology, part: NodeSystem, channels: Sequence[Channel]) -> float:
+    """MB/s that each of some channels carries beside the others, by the machine's own routes."""
+    stops = [(at.enters, *at.gpus, at.leaves) if at.enters >= 0 else (*at.gpus, at.gpus[0]) for at in channels]
+    ends = [(part.devices[a], part.devices[b]) for path in stops for a, b in pairwise(path) if a != b]
+    links = topology.routes(*(np.array(end, np.int32) for end in zip(*ends, strict=True))).links
+    crossed = np.bincount(links, minlength=len(topology.links))
+    used = np.flatnonzero(crossed)
+    return float((topology.bandwidth[used] / crossed[used]).min(initial=math.inf)) / GBps * 1000
+
+
+def _least(graphs: Sequence[ChannelGraph]) -> ChannelGraph:
+    """What the graphs of all nodes have in common: the fewest channels, the least speed, the farthest paths."""
+    return ChannelGraph(
+        max(graph.pattern for graph in graphs),
+        max(graph.cross_nic for graph in graphs),
+        all(graph.same for graph in graphs),
+        max(graph.type_intra for graph in graphs),
+        max(graph.type_inter for graph in graphs),
+        1,
+        0,
+        min(graph.bw_intra for graph in graphs),
+        min(graph.bw_inter for graph in graphs),
+        channels=min((graph.channels for graph in graphs), key=len),
+    )
+
+
+def _joined(parts: Sequence[NodeSystem], graphs: tuple[ChannelGraph, ...], count: int) -> Joined:
+    """The first channels of all nodes one after the other.
+
+    Rings that change the NIC change places on every other node, so that they cross no rail (ncclTopoPostset).
+    """
+    swaps = [
+        graph.cross_nic == 2 and graph.pattern == Pattern.RING and count % 2 == 0 and m % 2
+        for m, graph in enumerate(graphs)
+    ]
+    kinds = set(zip(graphs, swaps, strict=True))
+    keys = [tuple((one.channels[c], one.channels[c ^ int(swap)]) for one, swap in kinds) for c in range(count)]
+    counts = Counter(keys)
+    shares = math.gcd(*counts.values())
+    picked = tuple(keys.index(key) for key, times in counts.items() for _ in range(times // shares))
+
+    def order(c: int) -> Iterator[int]:
+        for part, graph, swap in zip(parts, graphs, swaps, strict=True):
+            rank_of = dict(zip(part.system.gpus, part.ranks, strict=True))
+            yield from (rank_of[gpu] for gpu in graph.channels[c ^ int(swap)].gpus)
+
+    return Joined(graphs, picked, tuple(tuple(order(c)) for c in picked))
 
 
 def _nodes(topology: Topology, n: int) -> tuple[tuple[int, ...], ...]:
@@ -175,14 +271,6 @@ def _nodes(topology: Topology, n: int) -> tuple[tuple[int, ...], ...]:
     for rank, node in enumerate(topology.nodes[list(topology.ranks[:n])].tolist()):
         nodes.setdefault(node, []).append(rank)
     return tuple(map(tuple, nodes.values()))
-
-
-def nvlinks_join(topology: Topology, devices: Sequence[int]) -> bool:
-    """Whether every device reaches the next over NVLinks alone."""
-    if len(devices) < 2:
-        return False
-    routes = topology.routes(devices[:-1], devices[1:])
-    return all(topology.links[i].kind == "NVL" for i in routes.links)
 
 
 def generation_of(topology: Topology) -> Generation:
@@ -208,119 +296,6 @@ def is_amd(topology: Topology) -> bool:
         return topology.generation.startswith("CDNA")
     lanes = {round(x.bandwidth / x.lanes / GBps, 3) for x in topology.links if x.kind == "NVL"}
     return bool(lanes & set(XGMI))
-
-
-def _channels(
-    carried: list[float], speeds: Sequence[float], generation: Generation, most: float = math.inf
-) -> tuple[int, float]:
-    """How many channels at which speed (GB/s) use rings of so many B/s best, `most` of it in all.
-
-    The search begins at the top and is content with what a slower speed betters by less than a tenth; fast channels
-    are then split in two, as ncclTopoDupChannels does.
-    """
-    count, rate = 1, min(carried) / GBps
-    for speed in speeds:
-        fit = min(MOST_CHANNELS, sum(int(ring / GBps / speed * (1 + 1e-9)) for ring in carried), most // (speed * GBps))
-        if fit and (rate not in speeds or fit * speed > 1.1 * count * rate):
-            count, rate = int(fit), speed
-    stays = rate < 25 or (generation in ("Hopper", "Blackwell") and rate < 50 and count > 4) or count == MOST_CHANNELS
-    stays |= generation == "Blackwell"  # measured: 8 B200 take Simple at 16 MiB, where 16 channels would take LL128
-    if stays:
-        return count, rate
-    split = min(2 * count, MOST_CHANNELS)
-    return split, rate / -(-split // count)
-
-
-def _heads(gpus: int, carried: float, generation: Generation) -> tuple[int, float]:
-    """Channels of the graph for NVLink SHARP, one headed by each GPU, and their speed (GB/s).
-
-    Every channel crosses every GPU's NVLinks once each way (`src/graph/search.cc`, ncclTopoSearchTryNvls), so four
-    GPUs have half the channels of eight, and their speed is bounded by the fastest there is, not by their links.
-    """
-    fitting = [speed for speed in SPEEDS[generation] if gpus * speed * GBps <= carried * (1 + 1e-9)]
-    return gpus, max(fitting, default=0.0)
-
-
-class Entrances(NamedTuple):
-    """Where channels enter the first node: gates, the NIC of every place, B/s of a NIC and of all GPUs entered."""
-
-    gates: tuple[Gate, ...]
-    own: list[int]
-    nic: float
-    entering: float
-
-
-def _entrances(topology: Topology, nodes: tuple[tuple[int, ...], ...], nics: Nics | None) -> Entrances:
-    if nics is None:
-        return _entrances_of_routes(topology, nodes)
-    node = nics.nodes[0]
-    gates, own = node.gates[:MOST_PATHS], [node.local(place, 0) for place in range(len(node.types))]
-    wires = _network_rates(topology)
-    nic = min(min(node.rate(gate), wires[nics.devices[0][gate.nic]]) for gate in gates)
-    entered = {gate.enters for gate in gates}
-    return Entrances(gates, own, nic, sum(float(node.rates[place].max()) for place in entered))
-
-
-def _network_rates(topology: Topology) -> dict[int, float]:
-    """What every device's links to the network carry, B/s."""
-    rates: dict[int, float] = {}
-    for link in topology.links:
-        if link.kind == "NET":
-            at = topology.index[link.src]
-            rates[at] = rates.get(at, 0.0) + link.bandwidth
-    return rates
-
-
-def _entrances_of_routes(topology: Topology, nodes: tuple[tuple[int, ...], ...]) -> Entrances:
-    """The same where nodes have no NICs: they are what the routes of their ranks leave by."""
-    senders = [topology.ranks[r] for r in nodes[0]]
-    peers = [topology.ranks[nodes[1][i % len(nodes[1])]] for i in range(len(senders))]
-    offsets, links = topology.routes(senders, peers)
-    doors, rates = [], []
-    for k in range(len(senders)):
-        route = [topology.links[i] for i in links[offsets[k] : offsets[k + 1]]]
-        doors.append(next((x.src for x in route if x.kind == "NET"), route[0].src))
-        rates.append(min(x.bandwidth for x in route if x.kind in ("NET", "PCI") or len(route) < 3))
-    own = [doors.index(door) for door in doors]
-    firsts = tuple(dict.fromkeys(own))[:MOST_PATHS]
-    gates = tuple(
-        Gate(p, p, tuple(q for q in firsts if q != p) or tuple(range(len(own))), crosses=True) for p in firsts
-    )
-    return Entrances(gates, own, min(rates), math.inf)
-
-
-def _farthest_ll128(generation: Generation) -> PathType:
-    """How far a NIC may be for LL128: PXB, from Hopper on PXN (`src/graph/tuning.cc`, NCCL_LL128_C2C)."""
-    return PathType.PXN if generation in ("Hopper", "Blackwell") else PathType.PXB
-
-
-def _alternating(
-    paths: tuple[tuple[int, ...], ...], gates: tuple[Gate, ...], *, amd: bool
-) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    """The paths of even and of odd nodes: pairs that change the NIC change places, so that no rail is crossed.
-
-    ncclTopoPostset, `src/graph/connect.cc`, for crossNicRing 2.
-    """
-    if amd or len(paths) % 2 or not all(gate.crosses for gate in gates):
-        return paths, paths
-    return paths, tuple(paths[k ^ 1] for k in range(len(paths)))
-
-
-def _through(
-    nodes: tuple[tuple[int, ...], ...], paths: tuple[tuple[tuple[int, ...], ...], ...]
-) -> tuple[tuple[int, ...], ...]:
-    """Rings through all nodes: each path in every node in turn, of those for even and for odd ones.
-
-    Nodes with fewer ranks than the first keep what they have of it, those with more append the rest.
-    """
-
-    def along(node: tuple[int, ...], path: tuple[int, ...]) -> tuple[int, ...]:
-        return (*(node[i] for i in path if i < len(node)), *node[len(path) :])
-
-    return tuple(
-        tuple(rank for m, node in enumerate(nodes) for rank in along(node, paths[m % 2][k]))
-        for k in range(len(paths[0]))
-    )
 
 
 def rooted_orders(seen: Seen, root: int) -> tuple[tuple[int, ...], ...]:

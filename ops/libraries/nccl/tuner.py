@@ -55,6 +55,10 @@ class Situation:
     """What a channel of a tree carries between nodes, where that is more than a ring's; 0 for `bw_inter`."""
     bw_nvls: float = 0.0
     """What a channel of the graph for NVLink SHARP carries; 0 where it shares what the rings have."""
+    bw_nvls_net: float = 0.0
+    """The same between nodes."""
+    simple_tree: bool = False
+    """Whether one GPU of a node has all of a tree's traffic between nodes."""
     release: str = NEWEST
     """Whose tables NCCL reckons with, one of `RELEASES`."""
     variables: Variables = FREE
@@ -167,7 +171,8 @@ def _tree(collective: str, p: int, at: Situation, bus: float) -> float:
     of_channel = (tables.ll128_of or {}).get(collective, tables.tree_ll128[at.generation][at.column])
     share = 7 / 9 if at.nodes == 1 else 120 / 128
     bus = min(0.92 * bus, at.channels * tables.tree[at.generation][at.column])
-    return (min(bus / 3.8, _ll_most(at)), min(bus * share, at.channels * of_channel), bus)[p]
+    rate = (min(bus / 3.8, _ll_most(at)), min(bus * share, at.channels * of_channel), bus)[p]
+    return rate * tables.simple_tree if at.simple_tree else rate
 
 
 def _available(collective: str, algorithm: str, p: int, at: Situation) -> bool:
@@ -197,10 +202,12 @@ def _nvls(collective: str, algorithm: str, at: Situation) -> float:
     channels = at.nvls_channels
     share = at.channels / channels  # both graphs use the same links
     if at.tables.switch:
-        return channels * _graph_rate(collective, algorithm, at, at.bw_nvls or share * at.bw_intra, share * at.between)
+        return channels * _graph_rate(
+            collective, algorithm, at, at.bw_nvls or share * at.bw_intra, at.bw_nvls_net or share * at.between
+        )
     intra = (at.bw_nvls or share * at.bw_intra) * NVLS_EFFICIENCY[at.generation] * (channels - 1) / channels
     intra *= 2 if collective == "allreduce" else (at.per_node - 1) / at.per_node
-    inter = share * at.between * (2 if algorithm == "NVLSTree" and at.nodes <= 2 else 1)
+    inter = (at.bw_nvls_net or share * at.between) * (2 if algorithm == "NVLSTree" and at.nodes <= 2 else 1)
     per_channel = min(intra, inter) if at.nodes > 1 else intra
     if algorithm == "NVLSTree":
         per_channel = min(per_channel, NVLS_TREE_MOST[at.generation][at.column])

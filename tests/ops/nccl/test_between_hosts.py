@@ -75,10 +75,10 @@ def test_an_adding_switch_reaches_as_much_for_many_gpus_as_for_eight():
 
 
 def test_a_ring_with_ll128_has_what_its_channels_carry():
-    """8 paths of 24 GB/s between A100 reach 20 with LL128, 8 of 45 between H100 36.7; 15 inside a host take 92 %."""
+    """8 paths of 24 GB/s between A100 reach 20 with LL128, 8 of 48 between H100 36.7; 12 inside a host take 92 %."""
     inner, outer = way("dgx_a100:hosts=2", 16, "Ring", "LL128", GiB).shares()
     assert inner == outer == pytest.approx(20 / 24)
-    assert way("dgx_h100:hosts=2", 16, "Ring", "LL128", GiB).shares()[1] == pytest.approx(36.7 / 45)
+    assert way("dgx_h100:hosts=2", 16, "Ring", "LL128", GiB).shares()[1] == pytest.approx(36.7 / 48)
     assert way("dgx_h100", 8, "Ring", "LL128", GiB).shares()[0] == pytest.approx(0.92)
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from ops import ALGORITHMS
 from ops.channels import striped
-from ops.libraries.nccl.search.rings import closed_rings
 from ops.libraries.nccl.topology_search import look, rooted_orders
 from sim.errors import InputError
 from sim.machines import build
@@ -28,20 +27,20 @@ def load(machine, orders, closed=True):
 
 
 def test_the_dgx1_has_six_rings_of_one_nvlink_each():
-    """Six NVLinks per V100: NCCL logs 6 channels of 20 GB/s, or 3 rings each way."""
+    """Six NVLinks per V100: NCCL logs 6 channels of 20 GB/s."""
     machine = build("dgx1v")
-    rings = closed_rings(machine, machine.ranks)
-    assert (len(rings.orders), rings.bandwidth) == (6, 20e9)
+    seen = look(machine, 8)
+    assert (len(seen.orders), seen.situation.bw_intra) == (6, 20)
     lanes = {(x.src, x.dst): x.lanes for x in machine.links if x.kind == "NVL"}
-    assert all(count <= lanes[ends] for ends, count in load(machine, rings.orders).items())
+    assert all(count <= lanes[ends] for ends, count in load(machine, seen.orders).items())
 
 
-def test_eight_gpus_joined_pairwise_have_seven_rings():
-    """The complete digraph on 8 points falls into 7 Hamiltonian cycles (Tillson 1980)."""
+def test_eight_gpus_joined_pairwise_use_every_link_alike():
+    """RCCL's table has the 7 Hamiltonian cycles into which the complete digraph falls, and 7 others, one way each."""
     machine = build("mi300x")
-    rings = closed_rings(machine, machine.ranks)
-    assert len(rings.orders) == 7
-    assert set(load(machine, rings.orders).values()) == {1}
+    orders = look(machine, 8).orders
+    assert len(orders) == 14
+    assert set(load(machine, orders).values()) == {2}
 
 
 @each_row(
@@ -51,9 +50,9 @@ def test_eight_gpus_joined_pairwise_have_seven_rings():
         ("dgx_a100", 12, 20, "Ampere", "NVLINK"),
         ("dgx_h100", 12, 30, "Hopper", "NVLINK"),
         ("dgx_a100:hosts=2", 8, 24, "Ampere", "NVLINK"),
-        ("dgx_h100:hosts=2", 8, 45, "Hopper", "NVLINK"),
-        ("dgx_b200", 8, 90, "Blackwell", "NVLINK"),
-        ("gb200_nvl72", 8, 90, "Blackwell", "NVLINK"),
+        ("dgx_h100:hosts=2", 8, 48, "Hopper", "NVLINK"),
+        ("dgx_b200", 16, 45, "Blackwell", "NVLINK"),
+        ("gb200_nvl72", 16, 45, "Blackwell", "NVLINK"),
         ("dual_socket_pcie", 1, 15, "Ampere", "PCI"),
     ],
 )

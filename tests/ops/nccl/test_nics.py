@@ -38,28 +38,28 @@ def carried(spec, collective, algorithm, size=GiB):
 @each_row(
     "spec, first, second",
     [
-        # one per GPU: who leaves has the NIC's own GPU forward it
-        ("dgx_h100:hosts=2", ("NIC0", "NIC0", "GPU0"), ("NIC1", "NIC1", "GPU1")),
+        # one per GPU: rings change the NIC, as NVLinks carry no more beside them, and go opposite ways
+        ("dgx_h100:hosts=2", ("NIC0", "NIC1", ""), ("NIC1", "NIC0", "")),
         # two GPUs and two NICs on a switch, or two and one: the other GPU reaches the NIC by itself
         ("dgx_a100:hosts=2", ("NIC0", "NIC0", ""), ("NIC1", "NIC1", "")),
         ("aws_p4d:hosts=2", ("NIC0", "NIC0", ""), ("NIC1", "NIC1", "")),
         ("gb200_nvl72:racks=2,trays=2", ("NIC0", "NIC0", ""), ("NIC1", "NIC1", "")),
         # on two sockets and without a GPU near them: rings change the NIC, and go opposite ways
-        ("a100_quad:hosts=2", ("NIC1", "NIC0", ""), ("NIC0", "NIC1", "")),
-        # RCCL forwards nothing
-        ("mi300x:hosts=2", ("NIC0", "NIC4", ""), ("NIC1", "NIC5", "")),
+        ("a100_quad:hosts=2", ("NIC0", "NIC1", ""), ("NIC1", "NIC0", "")),
+        # as RCCL's table has it
+        ("mi300x:hosts=2", ("NIC0", "NIC7", ""), ("NIC1", "NIC6", "")),
     ],
 )
-def test_a_ring_leaves_by_the_nic_it_came_in_by(spec, first, second):
+def test_rings_enter_and_leave_by_these_nics(spec, first, second):
     found = doors(spec)
     assert (found[0], found[1]) == (first, second)
     assert len({leaves for _, leaves, _ in found}) == len(found)
 
 
 def test_variables_change_the_way_to_a_nic():
-    assert doors("dgx_h100:hosts=2", Variables(pxn_disable=True))[0] == ("NIC0", "NIC0", "")
-    assert doors("dgx_h100:hosts=2", Variables(cross_nic=1))[0][0] == "NIC0"
-    assert doors("dgx_h100:hosts=2", Variables(cross_nic=1))[0][1] != "NIC0"
+    assert doors("dgx_h100:hosts=2", Variables(cross_nic=0))[0] == ("NIC0", "NIC0", "GPU0")
+    assert doors("dgx_h100:hosts=2", Variables(cross_nic=0, pxn_disable=True))[0] == ("NIC0", "NIC0", "")
+    assert doors("dgx_h100:hosts=2", Variables(cross_nic=1))[:2] == [("NIC0", "NIC1", ""), ("NIC1", "NIC2", "")]
     some = doors("dgx_h100:hosts=2", Variables(ib_hca="mlx5_2,mlx5_5"))
     assert [enters for enters, _, _ in some] == ["NIC2", "NIC5"]
 
@@ -81,7 +81,7 @@ def test_rings_and_trees_share_all_nics(nics):
         assert len(load) == 2 * nics
         assert list(load.values()) == pytest.approx([times * GiB / nics] * 2 * nics, rel=1e-6)
         if nics < 8:  # eight carry what NVLink does inside
-            assert run.time == pytest.approx(times * GiB / (nics * 25e9), rel=0.05)
+            assert run.time == pytest.approx(times * GiB / (nics * 25e9), rel=0.06)
 
 
 def test_one_nic_for_two_gpus_does_not_halve_a_ring():
