@@ -36,8 +36,8 @@ NUMBERS = {
 SPARED = {"gcp-a3-high-2n-allgather-run2": 1.0, "gcp-a3-mega-2n-allgather": 1.33}
 """How many times as long the largest size takes with all NICs on one socket, where that stays inside the band.
 
-The first has four NICs, which reach 13.7 GB/s each over TCPX; the second reaches them over NVLink (PXN), and the band of
-TCPXO is wide.
+The first has four NICs, which reach 13.7 GB/s each over TCPX; GPUs of the second reach them over NVLink (PXN), and its
+band is wide.
 """
 ROWS = 6
 """Sizes of each half that are looked at: others change nothing but the time it takes."""
