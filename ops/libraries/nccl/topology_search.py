@@ -28,6 +28,8 @@ LANES: tuple[tuple[float, Generation], ...] = ((40.1, "Blackwell"), (20.6, "Hopp
 """GB/s of one NVLink that tell a generation; older ones share theirs and are told by PCIe."""
 COLUMNS: dict[str, Generation] = {"Pascal": "Volta", **{word: word for word in GENERATIONS}}
 """By generation, which of NCCL's tables count."""
+MOST_SEARCHED = 128
+"""GPUs of a node that are searched; the others of a larger one follow in order."""
 XGMI = (24.0, 36.0, 48.0)
 """GB/s of one xGMI link: AMD's GPUs, which RCCL serves."""
 
@@ -136,8 +138,9 @@ def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
     nodes = _nodes(topology, n)
     generation, amd = generation_of(topology), is_amd(topology)
     rules = SearchRules(variables.cross_nic, variables.uses_pxn and not amd, variables.nccl)
-    parts = systems_of(topology, nodes, generation, rules, variables.takes_nic)
-    if len(nodes) > 1 and is_since(variables.nccl, "2.12"):
+    small = tuple(node[:MOST_SEARCHED] for node in nodes)
+    parts = systems_of(topology, small, generation, rules, variables.takes_nic)
+    if len(nodes) > 1 and small == nodes and is_since(variables.nccl, "2.12"):
         split = tuple(sorted(group for part in parts for group in groups_of(part)))
         if len(split) > len(nodes):
             nodes = split
@@ -173,7 +176,14 @@ def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
     with_nics = len(nodes) > 1 and all(_has_nics(topology, part) for part in parts)
     nics = Nics(tuple(parts), _wires(topology, parts)) if with_nics else None
     return Seen(
-        situation, nodes, tuple(parts), amd, _joined(parts, rings, count), _joined(parts, trees, count), heads, nics
+        situation,
+        nodes,
+        tuple(parts),
+        amd,
+        _joined(nodes, parts, rings, count),
+        _joined(nodes, parts, trees, count),
+        heads,
+        nics,
     )
 
 
@@ -242,8 +252,10 @@ def _least(graphs: Sequence[ChannelGraph]) -> ChannelGraph:
     )
 
 
-def _joined(parts: Sequence[NodeSystem], graphs: tuple[ChannelGraph, ...], count: int) -> Joined:
-    """The first channels of all nodes one after the other.
+def _joined(
+    nodes: Sequence[tuple[int, ...]], parts: Sequence[NodeSystem], graphs: tuple[ChannelGraph, ...], count: int
+) -> Joined:
+    """The first channels of all nodes one after the other, each followed by ranks that were not searched.
 
     Rings that change the NIC change places on every other node, so that they cross no rail (ncclTopoPostset).
     """
@@ -258,9 +270,10 @@ def _joined(parts: Sequence[NodeSystem], graphs: tuple[ChannelGraph, ...], count
     picked = tuple(keys.index(key) for key, times in counts.items() for _ in range(times // shares))
 
     def order(c: int) -> Iterator[int]:
-        for part, graph, swap in zip(parts, graphs, swaps, strict=True):
+        for node, part, graph, swap in zip(nodes, parts, graphs, swaps, strict=True):
             rank_of = dict(zip(part.system.gpus, part.ranks, strict=True))
             yield from (rank_of[gpu] for gpu in graph.channels[c ^ int(swap)].gpus)
+            yield from node[MOST_SEARCHED:]
 
     return Joined(graphs, picked, tuple(tuple(order(c)) for c in picked))
 

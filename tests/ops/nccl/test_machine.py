@@ -132,3 +132,12 @@ def test_an_order_that_forgets_a_rank_is_refused():
 @each_row("segments", [1, 3])
 def test_nvls_tree_adds_everything_once(n, group, segments):
     assert verify(ALGORITHMS["allreduce.nvls_tree"].schedule(n, group=group, segments=segments)).verdict == "ok"
+
+
+def test_of_a_large_node_a_part_is_searched_and_all_ranks_are_in_its_rings():
+    seen = look(build("switch:ranks=300"), 300)
+    assert all(sorted(order) == list(range(300)) for order in seen.orders)
+    assert (seen.situation.channels, seen.situation.bw_intra) == (
+        2,
+        look(build("switch:ranks=128"), 128).situation.bw_intra,
+    )

@@ -144,17 +144,17 @@ class _Parts:
     ) -> System:
         topology = self.topology
         named = {host: k for k, host in enumerate(dict.fromkeys(topology.devices[i].host for i in order))}
-        numbers = []
-        for i in (i for i in order if topology.devices[i].kind == "GPU"):
-            alike = (
-                j for j in self.devices[int(topology.nodes[i])] if topology.devices[j].host == topology.devices[i].host
-            )
-            numbers.append([j for j in alike if topology.devices[j].kind == "GPU"].index(i))
+        counted: Counter[int] = Counter()
+        number: dict[int, int] = {}
+        for i in (i for i in self.devices[int(topology.nodes[order[0]])] if topology.kinds[i] == "GPU"):
+            host = topology.devices[i].host
+            number[i] = counted[host]
+            counted[host] += 1
         return System(
             kinds=tuple(kinds),
             hosts=tuple(named[topology.devices[i].host] for i in order) + (0,) * (len(kinds) - len(order)),
             edges=tuple(edges),
-            numbers=tuple(numbers),
+            numbers=tuple(number[i] for i in order if i in number),
             capability=CAPABILITY[self.generation],
             amd_cpu=make == "AMD",
             intel_cpu=make == "Intel",
