@@ -101,7 +101,9 @@ def _noted(packed: dict[str, Any], plan: Plan, outcome: Run, language: str) -> d
     """A packed run that says, too, how it contradicts its library's tuner and whether NICs wait for CPUs."""
     with speaking(language):
         notes = [worded(message) for message in (contradiction(plan, outcome), posting(plan, outcome)) if message]
-    return packed | {"note": " · ".join(filter(None, [packed["note"], *(note[:1].upper() + note[1:] for note in notes)]))}
+    return packed | {
+        "note": " · ".join(filter(None, [packed["note"], *(note[:1].upper() + note[1:] for note in notes)]))
+    }
 
 
 def _carried(outcome: Run) -> dict[str, str]:

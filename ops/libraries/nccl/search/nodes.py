@@ -98,7 +98,7 @@ class _Parts:
             edges += [Edge(k, place[device], PathType.PIX, rate), Edge(place[device], k, PathType.PIX, rate)]
         kinds: list[DeviceKind] = [topology.devices[i].kind for i in order]
         between = max((link.bandwidth for some in out.values() for _, link in some if link.kind == "SYS"), default=0.0)
-        make = _sockets(between)[0] if between or not any(edge.type == PathType.C2C for edge in edges) else "Arm"
+        make = _sockets(between)[0] if between else "Arm" if any(edge.type == PathType.C2C for edge in edges) else ""
         system = self._described(order, kinds + ["NIC"] * len(own), edges, make, inter=inter)
         return NodeSystem(system, (*order, *own), tuple(rank_of[order[gpu]] for gpu in system.gpus))
 
@@ -224,12 +224,12 @@ def groups_of(part: NodeSystem) -> list[tuple[int, ...]]:
 
 
 def _sockets(rate: float) -> tuple[str, float]:
-    """Who made CPUs whose sockets carry so many B/s, and what NCCL reckons with between them; AMD where none says it.
+    """Who made CPUs whose sockets carry so many B/s, and what NCCL reckons with between them.
 
-    >>> _sockets(16e9), _sockets(5.24e9), _sockets(100e9), _sockets(0)[0]
-    (('AMD', 16000000000.0), ('Intel', 6000000000.0), ('Arm', 6000000000.0), 'AMD')
+    >>> _sockets(16e9), _sockets(5.24e9), _sockets(100e9)
+    (('AMD', 16000000000.0), ('Intel', 6000000000.0), ('Arm', 6000000000.0))
     """
     if rate > BLACKWELL.sys:
         return "Arm", INTEL[0] * GBps
     makes = [("AMD", AMPERE.sys), *(("Intel", each * GBps) for each in INTEL)]
-    return min(makes, key=lambda make: abs(make[1] - rate)) if rate else makes[0]
+    return min(makes, key=lambda make: abs(make[1] - rate))
