@@ -136,8 +136,8 @@ def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
     if not 2 <= n <= topology.n:
         raise InputError("nccl.ranks", topology=topology.name, n=n, most=topology.n)
     nodes = _nodes(topology, n)
-    ring = [topology.ranks[rank] for node in nodes for rank in node]
-    topology.routes(ring, [*ring[1:], ring[0]])  # raises where a rank is cut off
+    devices = [topology.ranks[rank] for node in nodes for rank in node]
+    topology.routes(devices, [*devices[1:], devices[0]])  # raises where a rank is cut off
     generation, amd = generation_of(topology), is_amd(topology)
     rules = SearchRules(variables.cross_nic, variables.uses_pxn and not amd, variables.nccl)
     small = tuple(node[:MOST_SEARCHED] for node in nodes)
