@@ -236,7 +236,7 @@ class System:
         path.weighted = tuple(weighted)
 
     def path(self, src: int, dst: int) -> Path:
-        """The path that is taken; one without links where there is none."""
+        """The path that data take between two devices. Its type is DIS where they are not joined."""
         return self.paths.get((src, dst)) or Path()
 
     @cached_property
