@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script_run_ctx
 
 State = TypeVar("State")
+Drawn = TypeVar("Drawn")
 Arguments = ParamSpec("Arguments")
 MOST = 10
 """Times that a callback starts over: one that asks for another run itself ends there."""
@@ -93,3 +94,30 @@ def callback(function: Callable[Arguments, object]) -> Callable[Arguments, None]
             context.script_requests.request_rerun_batch(newer)
 
     return run
+
+
+def fragment(function: Callable[Arguments, Drawn], every: float | None = None) -> Callable[Arguments, Drawn]:
+    """Have a part of a page drawn alone, every so many seconds if at all, unless something outside of it has changed.
+
+    A browser sends all that changes at one moment together, and names one fragment alone: what a player says of itself
+    while a button elsewhere is pressed would have the fragment of the player drawn, and nobody would see the click.
+    """
+
+    @wraps(function)
+    def draw(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Drawn:
+        if _has_changed_outside():
+            st.rerun()
+        return function(*args, **kwargs)
+
+    return st.fragment(draw, run_every=every)
+
+
+def _has_changed_outside() -> bool:
+    """Whether fragments are drawn, and a widget of none of them has another value than before."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or not context.fragment_ids_this_run:
+        return False
+    session = context.session_state._state
+    widgets = session._new_widget_state.widget_metadata
+    outside = [name for name, of in widgets.items() if of.fragment_id not in context.fragment_ids_this_run]
+    return any(session._widget_changed(name) for name in outside)

@@ -76,9 +76,10 @@ ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "app.py", *(path for room in ("ui", "terminal") for path in sorted((ROOT / room).rglob("*.py")))]
 
 
-def test_one_module_touches_the_session():
-    touching = [path for path in FILES if "session_state" in path.read_text(encoding="utf-8")]
-    assert touching == [ROOT / "ui" / "state.py"]
+def test_one_module_touches_the_session_and_makes_fragments():
+    for name in ("session_state", "st.fragment"):
+        touching = [path for path in FILES if name in path.read_text(encoding="utf-8")]
+        assert touching == [ROOT / "ui" / "state.py"]
 
 
 def test_no_click_is_read_where_a_page_is_drawn():

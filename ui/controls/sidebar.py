@@ -35,7 +35,7 @@ from ui.simulate.load import SIZES, load_of, sizes
 from ui.simulate.machines import able_on, format_of, is_on, likely, machine_of, offered, plain_machine
 from ui.simulate.past import restore
 from ui.simulate.state import SimulateState
-from ui.state import change, state
+from ui.state import change, fragment, state
 from ui.text import plain, summary, tell, titled
 from ui.visit import VisitState
 from ui.workers import reading, tasks
@@ -357,7 +357,7 @@ def _choose_ranks(plan: Plan, topology: Topology) -> Plan:
     return plan
 
 
-@st.fragment
+@fragment
 def _ranks(most: int, now: int) -> int:
     """Number of ranks; 0 for all."""
     chosen = st.slider(tell("page.ranks"), 2, most, now, key=fresh(f"ranks_{most}"))
@@ -378,7 +378,7 @@ def _choose_load(plan: Plan, load: Load) -> Plan:
     return plan
 
 
-@st.fragment
+@fragment
 def _size(now: str, stops: list[str]) -> str:
     help_, key = tell("page.size.help"), fresh(f"size_{now if now not in SIZES else ''}")
     size: str = st.select_slider(tell("page.size"), stops, value=now, format_func=plain, help=help_, key=key)

@@ -24,7 +24,7 @@ from ui.pages import page
 from ui.player.local_storage import remembered
 from ui.share import saving
 from ui.simulate import past
-from ui.state import become, callback, change, put, state, value
+from ui.state import become, callback, change, fragment, put, state, value
 from ui.text import prose, retold, spoken, tell, tell_or
 from ui.workers.asking import ask
 
@@ -166,7 +166,7 @@ def _choose_own(drawing: HandDrawing) -> None:
             st.error(prose(retold(error)), icon=":material/error:")
 
 
-@st.fragment
+@fragment
 def _board() -> None:
     """The board with the referee's words, and ways to take the drawing away."""
     if is_turning():

@@ -20,7 +20,7 @@ from ui.pages import page
 from ui.plan.beginning import Beginning
 from ui.share import saving
 from ui.simulate.past import restore
-from ui.state import become, callback, change, state, value
+from ui.state import become, callback, change, fragment, state, value
 from ui.text import prose, retold, spoken, tell, worded
 from ui.workers.asking import read
 
@@ -52,7 +52,7 @@ def _arrive() -> None:
         become(now.arrived("", retold(error)))
 
 
-@st.fragment
+@fragment
 def _board() -> None:
     """The board, and ways to take the machine along."""
     if is_turning():

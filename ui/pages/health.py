@@ -1,10 +1,13 @@
 """How the server is doing, for whoever runs it: `?page=health`; `/health` says the same to programs."""
 
+from functools import partial
+
 import streamlit as st
 
 from sim.units import fmt_size
 from ui.pages import page
 from ui.server.health import health as numbers
+from ui.state import fragment
 from ui.text import tell
 
 EVERY = 2.0
@@ -19,7 +22,7 @@ def health() -> None:
     _numbers()
 
 
-@st.fragment(run_every=EVERY)
+@partial(fragment, every=EVERY)
 def _numbers() -> None:
     with st.container(horizontal=True, gap="large", key="renewed"):
         for name, value in numbers().items():

@@ -36,7 +36,7 @@ from ui.simulate import ahead, intro, past, story
 from ui.simulate.load import load_of
 from ui.simulate.machines import format_of, machine_of
 from ui.simulate.state import SimulateState
-from ui.state import become, callback, change, state, value
+from ui.state import become, callback, change, fragment, state, value
 from ui.text import plain, prose, retold, spoken
 from ui.text import tell as _say
 from ui.visit import VisitState
@@ -254,7 +254,7 @@ def _why(figure: str, picture: Picture) -> str:
     return _say(f"page.{figure}.help", **words)
 
 
-@st.fragment
+@fragment
 def _stage(plan: Plan, runs: list[compare.Run]) -> None:
     with st.container():  # there whether or not anything is waited for
         fork.take(plan)

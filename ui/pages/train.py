@@ -26,7 +26,7 @@ from ui.files import step_page
 from ui.pages import page
 from ui.share import saving
 from ui.simulate.machines import machine_of
-from ui.state import become, callback, change, state
+from ui.state import become, callback, change, fragment, state
 from ui.text import plain, prose, retold, spoken, tell
 from ui.train import playhead
 from ui.train.state import FIRST, TrainState
@@ -227,7 +227,7 @@ def _headline(step: TrainingStep) -> None:
         st.error(tell("train.wrong"), icon=":material/gpp_bad:")
 
 
-@st.fragment
+@fragment
 def _timeline(step: TrainingStep, machine: Plan) -> None:
     """The picture, what part of it to look at, and a collective of it played."""
     if not step.time or not step.spans:

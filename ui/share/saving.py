@@ -13,7 +13,7 @@ import streamlit as st
 
 from sim.errors import InputError, StalledError
 from ui.player.page_script import page_script
-from ui.state import become, callback, change, state, value
+from ui.state import become, callback, change, fragment, state, value
 from ui.text import plain, prose, retold, tell
 from ui.visit import VisitState
 
@@ -108,7 +108,7 @@ def deliver() -> None:
     _send()
 
 
-@st.fragment
+@fragment
 def _send() -> None:
     """Send files to the browser until it says that it has saved them.
 
