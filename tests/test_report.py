@@ -12,7 +12,6 @@ from ops.plan import Plan
 from ops.report import report_of, with_hosts_and_nics
 from sim.units import fmt_bandwidth, fmt_time
 from terminal import BAD_INPUT, DONE
-from tests.browser.visit import FLAGS, chromium_path
 
 FOLDER = "tests/data/nvidia-smi-topo"
 CAPTURES = (
@@ -69,24 +68,6 @@ def test_what_saves_most_is_what_the_run_saves(written):
         run = terminal("run", algorithm, "--topology", capture, "--size", "64MiB", *words)
         assert run["time_s"] == pytest.approx(change["after_s"], rel=1e-9)
         assert change["before_s"] - change["after_s"] == pytest.approx(change["saves_s"])
-
-
-@pytest.mark.browser
-def test_a_page_asks_for_nothing(written):
-    from playwright.sync_api import sync_playwright
-
-    _, _, path = written
-    asked = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-        context = browser.new_context(offline=True)
-        page = context.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(path.as_uri())
-        assert page.get_by_role("heading", level=1).is_visible()
-        assert page.locator(".machine svg text").count() >= 8
-        browser.close()
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
 
 @pytest.mark.parametrize(("hosts", "nics"), [(1, 2), (2, 4), (3, 8)])

@@ -117,7 +117,7 @@ def _has_changed_outside() -> bool:
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not context.fragment_ids_this_run:
         return False
-    session = context.session_state._state
-    widgets = session._new_widget_state.widget_metadata
-    outside = [name for name, of in widgets.items() if of.fragment_id not in context.fragment_ids_this_run]
-    return any(session._widget_changed(name) for name in outside)
+    session = context.session_state._state  # Streamlit tells this nowhere else
+    sent = session._new_widget_state
+    changed = [sent.widget_metadata.get(name) for name in sent if session._widget_changed(name)]
+    return any(widget and widget.fragment_id not in context.fragment_ids_this_run for widget in changed)
