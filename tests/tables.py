@@ -27,23 +27,27 @@ def is_named(values: Iterable[Any]) -> bool:
     return any(Day.row in str(value) for value in values)
 
 
-def left_out(test: str, cases: Sequence[Mapping[str, Any]], over: Sequence[str]) -> Iterator[int]:
+def left_out(test: str, cases: Sequence[Mapping[str, Any]], over: Sequence[str], days: int = 0) -> Iterator[int]:
     """Yield the places of the cases that have another day.
 
-    Of cases that differ in the parameters `over` alone one is tried, of the next such group another one. Which comes
-    first differs from test to test, and moves on from day to day.
+    Of cases that differ in the parameters `over` alone one is tried, of the next such group another one; with `days`,
+    one of every so many. Which comes first differs from test to test, and moves on from day to day.
     """
     groups = defaultdict(list)
     for place, case in enumerate(cases):
-        groups[tuple(f"{name}={value}" for name, value in case.items() if name not in over)].append(place)
+        values = tuple(f"{name}={value}" for name, value in case.items() if name not in over)
+        groups[(place // days,) if days else values].append(place)
     for turn, group in enumerate(groups.values(), crc32(test.encode()) + Day.number):
         yield from (place for i, place in enumerate(group) if i != turn % len(group))
 
 
-def each_row(names: str, cases: Iterable[Any], *, over: Sequence[str] = ()) -> Callable[..., Callable[..., None]]:
+def each_row(
+    names: str, cases: Iterable[Any], *, over: Sequence[str] = (), days: int = 0
+) -> Callable[..., Callable[..., None]]:
     """Return a decorator that calls a test with the values of every case, and fails with all that failed.
 
-    Of cases that differ in the names `over` alone one is tried a day; `./check --long` tries all.
+    Of cases that differ in the names `over` alone, or of so many `days` in a row, one is tried a day; `./check --long`
+    tries all.
     """
     named = [name.strip() for name in names.split(",")]
     table = [_values(case, len(named)) for case in cases]
@@ -53,7 +57,7 @@ def each_row(names: str, cases: Iterable[Any], *, over: Sequence[str] = ()) -> C
         def every_row(**fixtures: Any) -> None:
             failures, skips = [], []
             every = [dict(zip(named, case, strict=True)) for case in table]
-            skipped = {*left_out(test.__qualname__, every, over)} if over and not Day.is_long else ()
+            skipped = {*left_out(test.__qualname__, every, over, days)} if (over or days) and not Day.is_long else ()
             if Day.row:
                 every, skipped = [case for case in every if is_named(case.values())], ()
             for case in (case for place, case in enumerate(every) if place not in skipped):
@@ -73,7 +77,7 @@ def each_row(names: str, cases: Iterable[Any], *, over: Sequence[str] = ()) -> C
         others = [parameter for name, parameter in whole.parameters.items() if name not in named]
         every_row.__signature__ = whole.replace(parameters=others)  # type: ignore[attr-defined]
         every_row.table = [*getattr(test, "table", ()), *table]  # type: ignore[attr-defined]
-        return pytest.mark.rotating(every_row) if over else every_row
+        return pytest.mark.rotating(every_row) if over or days else every_row
 
     return of
 

@@ -42,7 +42,7 @@ from ui.talk import document
 
 LETTERS = " \t\n\r\x0b\u2028\u00a00a٣_-.,:;=+|#\"'([{<>/\\*`$&%é²│"
 SEAMS = 4
-PARTS = 22
+PARTS = 44
 """Days after which every letter has been tried with every reader."""
 SLACK = 1500
 """Steps that a text may take more for other reasons, as one more branch or one more try."""

@@ -17,7 +17,7 @@ from ops.libraries.nccl.layers import LARGE
 from ops.libraries.nccl.own.pace import Pace
 from ops.libraries.nccl.variables import Variables
 from ops.measured.comparison import HONOURED, Compared, compare_table, halves
-from ops.measured.rows import Table
+from ops.measured.rows import Measured, Table
 from ops.measured.run_words import forced
 from sim.base.arrays import Floats
 from sim.topology import Topology
@@ -85,8 +85,8 @@ class Sample:
     options: Variables | None = None
     base: Pace | None = None
     """What its other layers cost; the start of the fit unless given."""
-    simulated: dict[Pace, list[Compared]] = field(default_factory=dict, compare=False, repr=False)
-    """Its rows at every pace that was tried: fits that leave out one table after another begin at the same place."""
+    simulated: dict[tuple[Measured, Pace], list[Compared]] = field(default_factory=dict, compare=False, repr=False)
+    """Every row at every pace that was tried: fits that leave out some of the rows try the same again."""
 
     def at(self, pace: Pace, factors: Iterable[str] = ()) -> Pace:
         """A pace for this sample: its own base with some of the factors, or all."""
@@ -125,12 +125,12 @@ def objective(rows: Sequence[Compared]) -> float:
 def simulate_all(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] = ()) -> Iterator[list[Compared]]:
     """Every sample's rows at a pace."""
     for sample in samples:
-        at = sample.at(pace, factors)
-        if at not in sample.simulated:
-            options = sample.options or forced(sample.table)
-            rows, _ = compare_table(sample.topology, sample.table, pace=at, options=options, quick=True)
-            sample.simulated[at] = rows
-        yield sample.simulated[at]
+        at, kept = sample.at(pace, factors), sample.simulated
+        for row in sample.table.rows:
+            if (row, at) not in kept:
+                alone, options = replace(sample.table, rows=(row,)), sample.options or forced(sample.table)
+                kept[row, at], _ = compare_table(sample.topology, alone, pace=at, options=options, quick=True)
+        yield [found for row in sample.table.rows for found in kept[row, at]]
 
 
 def cost(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] = ()) -> float:

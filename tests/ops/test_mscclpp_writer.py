@@ -82,7 +82,7 @@ def held_to_its_promise(name, n):
 
 
 @pytest.mark.slow
-@each_row("name, n", product(REGISTRY, (4, 8)), over=["n"])
+@each_row("name, n", product(REGISTRY, (4, 8)), days=6)
 def test_what_is_written_is_proved_when_read_again_and_takes_the_same_time_or_tells_both(name, n):
     held_to_its_promise(name, n)
 

@@ -154,7 +154,7 @@ def test_unequal_blocks_go_round_the_rings_of_equal_ones(tmp_path):
 
 
 @pytest.mark.slow
-@each_row("name", MACHINES)
+@each_row("name", MACHINES, days=5)
 def test_nccl_finds_an_answer_on_every_machine(name):
     machine = build(name)
     some = Members(machine, machine.ranks[: min(machine.n, 64)])

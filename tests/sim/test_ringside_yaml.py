@@ -124,7 +124,7 @@ def test_hosts_are_copies_joined_by_their_nics():
 
 
 @pytest.mark.slow
-@each_row("spec", [*MACHINES, "ring:ranks=2", "ring:ranks=5,directions=1", "dgx_a100:hosts=2"])
+@each_row("spec", [*MACHINES, "ring:ranks=2", "ring:ranks=5,directions=1", "dgx_a100:hosts=2"], days=4)
 def test_every_machine_reads_back_as_it_was_written(spec):
     machine = build(spec)
     assert same(read(write_topology(machine, "ringside_yaml")), machine)

@@ -204,7 +204,7 @@ def test_a_machine_written_and_read_gives_simgrids_times(case):
 
 
 @pytest.mark.slow
-@each_row("spec", [*MACHINES, "dgx_a100:hosts=2", "ring:ranks=5,directions=1,overhead=1us,gamma=1e-11"])
+@each_row("spec", [*MACHINES, "dgx_a100:hosts=2", "ring:ranks=5,directions=1,overhead=1us,gamma=1e-11"], days=4)
 def test_any_machine_written_and_read_has_the_same_routes_between_ranks(spec):
     machine = build(spec)
     back = read(write_topology(machine, "simgrid_xml"))

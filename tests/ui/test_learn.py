@@ -105,7 +105,7 @@ def test_before_an_answer_a_timeline_shows_its_beginning_and_nothing_of_what_is_
 
 
 @pytest.mark.slow
-@each_row("step, language", product(STEPS, languages()), over=["language"])
+@each_row("step, language", product(STEPS, languages()), days=6)
 def test_every_step_is_drawn(step, language):
     name, number = step
     at = learn(lesson=name, step=str(number), lang=language)

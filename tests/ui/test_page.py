@@ -74,7 +74,7 @@ def test_every_example_capture_is_drawn(capture):
 
 
 @pytest.mark.slow
-@each_row("name", [name for name, example in EXAMPLES.items() if not example.asks])
+@each_row("name", [name for name, example in EXAMPLES.items() if not example.asks], days=3)
 def test_every_plan_is_drawn_and_its_link_brings_it_back(name):
     at = page(**to_link(EXAMPLES[name].plan))
     assert not at.error, [e.value for e in at.error]
@@ -241,7 +241,7 @@ def test_a_damaged_link_is_refused(words):
 
 
 @pytest.mark.slow
-@each_row("kind", [*EXPORTS, share.EMBED, share.CELL])
+@each_row("kind", [*EXPORTS, share.EMBED, share.CELL], days=3)
 def test_every_kind_of_file_can_be_asked_for(kind):
     at = page(machine="switch:ranks=4", size="1MiB")
     options = {"begin": 0, "end": 100, "seconds": 1, "width": 640, "theme": "light"}

@@ -28,6 +28,7 @@ def tables(page):
     return [[CELL.findall(cells) for _, cells in ROW.findall(section)[1:]] for section in sections]
 
 
+@pytest.mark.turns("language")
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_answers_are_what_the_buffers_hold_and_only_these_are_blank_without(trace, language):
     shot = Shot(view="shape", language=language, plan=RING)
@@ -57,6 +58,7 @@ def test_a_sheet_has_a_row_of_pictures_for_every_step_with_its_caption(trace):
     assert rows == list(sheet.rows)
 
 
+@pytest.mark.turns("language")
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_pdf_has_all_pages(trace, language):
     page = render(trace, "answers.pdf", Shot(view="shape", language=language, plan=RING))

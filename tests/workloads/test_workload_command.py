@@ -21,7 +21,7 @@ ROWS = {"rank", "compute_s", "communication_s", "waiting_s", "exposed_s", "peak_
 
 
 @pytest.mark.slow
-@each_row("name, machine", product(WORKLOADS, MACHINES), over=["machine"])
+@each_row("name, machine", product(WORKLOADS, MACHINES), days=8)
 def test_every_workload_runs_everywhere(name, machine, capsys):
     extra = ["--set", SMALL[name]] if name in SMALL else []
     assert cli.main(["workload", name, "--machine", machine, "--ranks", "4", *extra, "--json"]) == DONE

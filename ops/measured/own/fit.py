@@ -162,7 +162,7 @@ def _nearer(
     """Each number in turn at the value at which its rows are nearest."""
     best = start
     for name in names:
-        few = [replace(s, table=replace(s.table, rows=_rows_of(name, s.table)), simulated={}) for s in samples]
+        few = [replace(s, table=replace(s.table, rows=_rows_of(name, s.table))) for s in samples]
         here = max(getattr(best, name), LEAST_START if name == "start" else 0.0)
         values = sorted({getattr(best, name), *(_bounded(name, here * times) for times in tries)})
         costs = {value: _cost(few, replace(best, **{name: value}), name, getattr(usual, name)) for value in values}
@@ -221,8 +221,8 @@ def _rows_of(name: str, table: Table) -> tuple[Measured, ...]:
 
 def _without(sample: Sample, fold: int) -> Sample:
     rows = tuple(row for k, row in enumerate(sample.table.rows) if k % FOLDS != fold)
-    return replace(sample, table=replace(sample.table, rows=rows), simulated={})
+    return replace(sample, table=replace(sample.table, rows=rows))
 
 
 def _only(sample: Sample, fold: int) -> Sample:
-    return replace(sample, table=replace(sample.table, rows=sample.table.rows[fold::FOLDS]), simulated={})
+    return replace(sample, table=replace(sample.table, rows=sample.table.rows[fold::FOLDS]))

@@ -12,6 +12,7 @@ from ops.libraries.nccl.closed_form import closed_form
 from ops.run import execute
 from sim.machines import build
 from sim.units import GiB, MiB
+from tests.tables import each_row
 
 COLUMNS = "system,nccl,collective,gpus,size_bytes,time_us\n"
 KNOWN = {
@@ -48,7 +49,7 @@ def table(path, systems, gpus):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", KNOWN)
+@each_row("name", KNOWN, days=5)
 def test_a_system_is_known_by_any_of_its_names_on_any_number_of_gpus(tmp_path, capsys, name):
     counts = (2, 3, 5, 6, 7, 8, 12)
     assert main(["validate", table(tmp_path / "times.csv", [name], counts), "--json"]) == 0

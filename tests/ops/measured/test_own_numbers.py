@@ -34,15 +34,15 @@ def measured_on(machine, ranks, word):
 
 
 def test_two_numbers_are_found_again_and_hold_for_more_hosts():
-    few, more = (measured_on(f"dgx_a100:hosts={hosts}", 8 * hosts, WORD) for hosts in (2, 4))
-    found = fit_own([(build("dgx_a100:hosts=2"), few)])
+    few, more = (measured_on(f"a100_quad:hosts={hosts}", 4 * hosts, WORD) for hosts in (2, 4))
+    found = fit_own([(build("a100_quad:hosts=2"), few)])
     assert found.numbers.hop == pytest.approx(12e-6, rel=0.05)
     assert found.numbers.share == pytest.approx(0.6, rel=0.05)
     assert found.numbers.hosts == 2
     for number in found.fitted:
         assert number.low <= number.value <= number.high
         assert {row.size >= 1 << 20 for row in number.rows} == {number.unit == "1"}
-    machine = build("dgx_a100:hosts=4")
+    machine = build("a100_quad:hosts=4")
     own = verdict(compare_table(calibrated(machine, str(found.numbers)), more)[0])
     usual = verdict(compare_table(machine, more)[0])
     assert max(own.small, own.large) < 0.05 < min(usual.small, usual.large)
@@ -87,8 +87,10 @@ def test_a_grid_has_runs_with_and_without():
 
 
 def test_what_calibrate_writes_other_commands_read(capsys, tmp_path):
-    path = tmp_path / "own.json"
-    status, fit = asked(capsys, "calibrate", RING, "-o", path)
+    path, few = tmp_path / "own.json", tmp_path / RING.name
+    lines = enumerate(RING.read_text(encoding="utf-8").splitlines(keepends=True))
+    few.write_text("".join(line for k, line in lines if k % 3 == 0 or not line.strip()[:1].isdigit()), encoding="utf-8")
+    status, fit = asked(capsys, "calibrate", few, "-o", path)
     assert status == 0
     assert json.loads(path.read_text()) == fit
     assert [one["name"] for one in fit["numbers"]] == ["hop", "share"]
@@ -99,7 +101,7 @@ def test_what_calibrate_writes_other_commands_read(capsys, tmp_path):
         (_, with_it), (_, without) = asked(capsys, *command, *own), asked(capsys, *command)
         key = "time_s" if "time_s" in with_it else "simulated_s"
         assert with_it[key] != without[key]
-    _, found = asked(capsys, "validate", RING, *own)
+    _, found = asked(capsys, "validate", few, *own)
     assert found["tables"][0]["parameters"]["net"] == own_numbers(fit["calibration"]).share
     spread = ["workload", "fsdp", "--machine", "dgx_a100:hosts=2", "--set", "model=gpt2"]
     slow = asked(capsys, *spread, "--calibration", "share_0.1")[1]

@@ -78,7 +78,7 @@ def test_no_run_of_nccl_is_faster_than_its_links(name, hosts, each, collective, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+@each_row("path", TABLES, days=4)
 def test_no_measured_row_is_simulated_faster_than_its_links(path):
     """Pairs of OSU's at the rate of the narrowest link between them."""
     for table in read_file(path):

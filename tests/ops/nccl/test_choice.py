@@ -169,6 +169,7 @@ def test_a_rack_adds_in_its_one_switch():
     assert len(outcome.trace.schedule.switches) == 1
 
 
+@pytest.mark.turns("spec", "nodes")
 @pytest.mark.parametrize(
     ("spec", "nodes"),
     [("gb200_nvl72:racks=2,trays=2", 2), ("gb200_nvl72:racks=3,trays=1", 3), ("gb300_nvl72:racks=2,trays=3,nics=3", 2)],

@@ -127,6 +127,7 @@ def test_sends_keep_to_the_rail_of_the_receiver():
         "dgx_h100:hosts=4",
         "aws_p4d:hosts=2",
     ],
+    days=3,
 )
 def test_what_the_tuner_takes_is_simulated_as_long_as_it_says(spec, collective):
     """`python -m tests.benchmarks.choice` prints the table of all machines."""
