@@ -9,15 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ops.libraries.nccl.releases import RELEASES, is_since
-from ops.libraries.nccl.search.graphs import (
-    STEPS,
-    STEPS_SAME,
-    Channel,
-    ChannelGraph,
-    Pattern,
-    SearchAttempt,
-    SystemViews,
-)
+from ops.libraries.nccl.search.attempts import STEPS, STEPS_SAME, SearchAttempt
+from ops.libraries.nccl.search.graphs import Channel, ChannelGraph, Pattern, SystemViews
 from ops.libraries.nccl.search.system import CAPABILITY, PathType, System
 
 STEPS_ALL = 1 << 19
