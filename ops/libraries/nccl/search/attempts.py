@@ -27,6 +27,7 @@ class SearchAttempt:
     def __init__(self, views: SystemViews, aim: ChannelGraph, best: ChannelGraph, *, bounded: bool = False) -> None:
         system = views.system
         self.system, self.views, self.at, self.best = system, views, aim, best
+        self.newest = views.newest
         self.left, self.ports = [edge.bandwidth for edge in system.edges], dict(views.ports)
         self.count, self.hops, n = 0, aim.hops, len(system.gpus)
         self.intra, self.inter = int(aim.bw_intra), int(aim.bw_inter)
@@ -54,7 +55,9 @@ class SearchAttempt:
         ways, inside, left = self.views.ways, self.views.inside, self.left
         farthest = self.at.type_intra if inside[src] and inside[dst] else self.at.type_inter
         path = ways[src][dst]
-        if path.type > farthest or (self.at.pattern <= Pattern.TREE and ways[dst][src].type > farthest):
+        if path.type > farthest:
+            return None
+        if self.newest and self.at.pattern <= Pattern.TREE and ways[dst][src].type > farthest:
             return None
         for i in path.plain:
             if left[i] < amount:
@@ -94,22 +97,43 @@ class SearchAttempt:
         c, at = self.count, self.at
         amount, nets = whole(at.bw_inter), self.views.nets_of(at.type_inter)
         for i in range(len(nets)):
-            net = nets[(c + i) % len(nets)]
+            net = nets[(c + i) % len(nets)] if self.newest else nets[i]
             turns_back = at.pattern == Pattern.RING and at.cross_nic == 2 and c % 2 == 1
             if self.ports[net] < amount or (turns_back and net != self.leaves[c - 1]):
                 continue
             self.enters[c] = net
-            self.ports[net] -= amount
-            tries = [*self._entries(net, len(nets), budget)]
+            self._add_port(net, -amount)
+            tries = [*(self._entries(net, len(nets), budget) if self.newest else self._old_entries(net, budget))]
             for gpu, order, own in tries:
                 if own.steps > 0 and (path := self._take(net, gpu, self.inter)):
                     yield self._gpu(gpu, 0, self.to_net, self.to_first, order, own)
                     self._add(path, self.inter)
                 if own is not budget and own.steps == -1:
                     budget.steps = -1
-            self.ports[net] += amount
+            self._add_port(net, amount)
             if at.pattern == Pattern.NVLS and tries:
                 return
+
+    def _add_port(self, net: int, amount: int) -> None:
+        """NICs of one card share its bandwidth."""
+        for other in self.views.on_card[net]:
+            self.ports[other] += amount
+
+    def _old_entries(self, net: int, budget: _Budget) -> Iterator[tuple[int, TryOrder, _Budget]]:
+        """GPUs that a channel may enter from a NIC before 2.18: as the last channel, by PCIe, or the closest.
+
+        Of these the ones come first whose PCIe links no channel fills.
+        """
+        if self.count > 0:
+            yield self.orders[self.count - 1][0], TryOrder.REPLAY, budget
+            if self.at.same:
+                return
+        else:
+            yield self.system.gpus[0], TryOrder.BUS, _Budget(STEPS_FIRST)
+        closest = self.views.closest(net)
+        for gpu in sorted(closest, key=lambda gpu: self.views.left_of_pcie(gpu, self.left) <= 0):
+            if self.views.ways[net][gpu].bandwidth >= whole(self.at.bw_inter):
+                yield gpu, TryOrder.FREE, budget
 
     def _entries(self, net: int, most: int, budget: _Budget) -> Iterator[tuple[int, TryOrder, _Budget]]:
         """GPUs that a channel may enter from a NIC, how they go on, and the steps for it."""
@@ -176,7 +200,8 @@ class SearchAttempt:
             more = len(best.channels) < count <= len(self.system.gpus)
             return more or count * at.bw_inter > len(best.channels) * best.bw_inter
         bandwidth, other = count * at.bw_intra, len(best.channels) * best.bw_intra
-        alike = at.pattern == best.pattern and at.cross_nic == best.cross_nic
+        of_shape = at.pattern == best.pattern or not self.system.rules.is_since("2.8")
+        alike = of_shape and at.cross_nic == best.cross_nic
         return bandwidth > other or (bandwidth == other and alike and self.hops < best.hops)
 
     def _to_net(self, gpu: int, step: int, to_first: int, order: TryOrder, budget: _Budget) -> Search:
@@ -199,7 +224,7 @@ class SearchAttempt:
         if at.pattern == Pattern.RING and at.cross_nic == 2:
             if c % 2 == 1 and net != self.enters[c - 1]:
                 return False
-        elif at.cross_nic == 0 and net != self.enters[c]:
+        elif at.cross_nic == 0 and self.views.card_of[net] != self.views.card_of[self.enters[c]]:
             return False
         return at.pattern != Pattern.BALANCED_TREE or step == 0 or net == self.leaves[c]
 
@@ -216,9 +241,12 @@ class SearchAttempt:
             before, after = gpus[k - 1], gpus[(k + 1) % n]
             first = {Pattern.RING: (before, after), Pattern.TREE: (after,)}.get(self.at.pattern, (after, before))
             return [peer for peer in dict.fromkeys(first) if peer not in used]
-        left = [peer for peer in self.views.ranked(gpu, -1 if to_net == -1 else self.enters[c]) if peer not in used]
+        left = [peer for peer in self._ranked(gpu, to_net) if peer not in used]
         away = to_net not in (-1, step + 1) and len({self.views.score(gpu, peer) for peer in left}) == 1
         return left[::-1] if away else left
+
+    def _ranked(self, gpu: int, to_net: int) -> list[int]:
+        return self.views.ranked(gpu, -1 if to_net == -1 else self.enters[self.count], self.left)
 
     def _pulling(self, head: int, budget: _Budget) -> Search:
         """A channel to an NVSwitch crosses every GPU's NVLinks each way, its head's twice (ncclTopoSearchTryNvls)."""
