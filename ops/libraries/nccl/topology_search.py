@@ -222,13 +222,13 @@ def _graphs(
         return listed(channels, Pattern.RING, rate, rate), tree, heads
     rings = graph_of(system, Pattern.RING, 1, most)
     count = len(rings.channels)
-    least = count if is_since(system.rules.release, "2.18") else 1
+    least = count if system.newest else 1
     return rings, graph_of(system, _tree_pattern(system, nodes), least, count), heads
 
 
 def _tree_pattern(system: System, nodes: int) -> Pattern:
     """The shape of trees that the search begins with."""
-    shape = RELEASES[system.rules.release].tree_shape
+    shape = "balanced" if system.newest else RELEASES[system.rules.release].tree_shape
     if shape == "by_nodes" and nodes <= 2:
         return Pattern.TREE
     split = shape == "split" or (shape == "by_nodes" and system.capability < 80)

@@ -27,7 +27,7 @@ class SearchAttempt:
     def __init__(self, views: SystemViews, aim: ChannelGraph, best: ChannelGraph, *, bounded: bool = False) -> None:
         system = views.system
         self.system, self.views, self.at, self.best = system, views, aim, best
-        self.newest = views.newest
+        self.newest = system.newest
         self.left, self.ports = [edge.bandwidth for edge in system.edges], dict(views.ports)
         self.count, self.hops, n = 0, aim.hops, len(system.gpus)
         self.intra, self.inter = int(aim.bw_intra), int(aim.bw_inter)

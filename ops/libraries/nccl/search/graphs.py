@@ -65,8 +65,7 @@ class SystemViews:
 
     def __init__(self, system: System) -> None:
         self.system, self.gpus, self.nets = system, system.gpus, system.nets
-        self.newest = system.rules.is_since("2.18")
-        self.has_switch = bool(system.of_kind("NVS")) and self.newest
+        self.has_switch = bool(system.of_kind("NVS")) and system.newest
         self.place = {gpu: k for k, gpu in enumerate(system.gpus)}
         self.inside = [kind != "NIC" for kind in system.kinds]
         self.ways = [[system.path(a, b) for b in range(len(system.kinds))] for a in range(len(system.kinds))]
@@ -110,7 +109,7 @@ class SystemViews:
     def nets_of(self, farthest: PathType, gpu: int = -1) -> list[int]:
         """NICs to try, of a GPU or of all (-1), up to a type (ncclTopoSelectNets)."""
         if (gpu, farthest) not in self._nets:
-            policy = RELEASES[self.system.rules.release].nets
+            policy = "own" if self.system.newest else RELEASES[self.system.rules.release].nets
             among = self.gpus if gpu < 0 else [gpu]
             if policy == "listed" or (policy == "widest" and gpu >= 0):
                 found = self.nets

@@ -31,14 +31,13 @@ def graph_of(system: System, pattern: Pattern, least: int, most: int) -> Channel
         least = least if system.inter else most
     if len(system.gpus) == 1 and pattern != Pattern.RING:
         pattern = Pattern.TREE
-    newest = system.rules.is_since("2.18")
-    if pattern == Pattern.RING and newest and _is_split(system) and least == 1 and most > 1:
+    if pattern == Pattern.RING and system.newest and _is_split(system) and least == 1 and most > 1:
         least = 2
     first = _Pass(system, pattern, least, most)
     if is_heads and (not system.of_kind("NVS") or system.capability < 90):
         return first.best
     first.run()
-    if newest:
+    if system.newest:
         best = _faster(first, _duplicated(first.best, system.capability, least=5))
     else:
         best = _duplicated(_faster(first, first.best), system.capability, least=1)
@@ -82,13 +81,12 @@ class _Pass:
         back = {system.path(net, gpu).type for gpu in system.gpus for net in system.nets}
         self.types_between = self.types_inter | (back if system.inter else set())
         some = self.pattern in (Pattern.RING, Pattern.BALANCED_TREE, Pattern.SPLIT_TREE)
-        self.newest = system.rules.is_since("2.18")
-        self.cross = system.rules.cross_nic if (some or not self.newest) and len(system.nets) > 1 else 0
+        self.cross = system.rules.cross_nic if (some or not self.system.newest) and len(system.nets) > 1 else 0
         self.farthest_intra = max(self.types_intra, default=PathType.SYS)
         self.farthest_inter = max(self.types_inter, default=PathType.SYS)
         if system.inter:
             self.farthest_intra = self.farthest_inter
-        if system.capability < 90 or not self.newest:  # balanced trees come back by the CPU
+        if system.capability < 90 or not self.system.newest:  # balanced trees come back by the CPU
             self.farthest_inter = PathType.SYS
         self.nearest = ChannelGraph(
             self.pattern,
@@ -103,7 +101,7 @@ class _Pass:
         self.bounded = self.pattern == Pattern.RING
         n = len(system.gpus)
         total = system.total * (n / (n - 1) if n > 1 and self.pattern != Pattern.RING else 1)
-        total = total if self.newest else math.inf
+        total = total if self.system.newest else math.inf
         allowed = [k for k, speed in enumerate(self.speeds) if speed <= system.widest and speed * self.least <= total]
         self.index = allowed[0] if allowed else len(self.speeds) - 1
         self.best = self.nearest
@@ -148,18 +146,18 @@ class _Pass:
     def _moves_on(self, left: int) -> bool:
         """Set the next attempt: other channels, a simpler tree, longer paths, another NIC, less speed."""
         at, best, system = self.at, self.best, self.system
-        if at.same and not (self.newest and system.amd_cpu and at.type_intra == PathType.SYS):
+        if at.same and not (self.system.newest and system.amd_cpu and at.type_intra == PathType.SYS):
             self.at = replace(at, same=False)
             return True
         at = replace(at, same=self.nearest.same)
         self.steps = self.steps + left if left >= 0 else STEPS_ALL
         if self.steps < 0 and (best.channels or not system.rules.is_since("2.8")):
             return False
-        simpler = system.capability >= 90 and self.newest
+        simpler = system.capability >= 90 and self.system.newest
         if simpler and at.pattern == Pattern.BALANCED_TREE:
             self.at = replace(at, pattern=Pattern.TREE)
             return True
-        at = replace(at, pattern=best.pattern if self.newest else at.pattern)
+        at = replace(at, pattern=best.pattern if self.system.newest else at.pattern)
         none = not best.channels
         if at.type_intra < (at.type_inter if system.inter else self.farthest_intra) and (
             none or at.type_intra < best.type_intra
@@ -177,7 +175,7 @@ class _Pass:
             self.at = replace(at, pattern=Pattern.TREE)
             return True
         at = replace(at, pattern=best.pattern)
-        both = best.pattern in (Pattern.RING, Pattern.BALANCED_TREE) or not self.newest
+        both = best.pattern in (Pattern.RING, Pattern.BALANCED_TREE) or not self.system.newest
         if self.cross == 2 and at.cross_nic == 0 and both:
             self.at = replace(at, cross_nic=RELEASES[system.rules.release].cross_again)
             return True

@@ -101,6 +101,11 @@ class System:
         return self.of_kind("NIC")
 
     @cached_property
+    def newest(self) -> bool:
+        """Whether the search is that of 2.18 or newer, as for nodes of several hosts, which no older release knows."""
+        return self.rules.is_since("2.18") or len(set(self.hosts)) > 1
+
+    @cached_property
     def card_of(self) -> dict[int, int]:
         """The card of every NIC."""
         return dict(zip(self.nets, self.cards or self.nets, strict=True))
@@ -191,7 +196,7 @@ class System:
     def paths(self) -> dict[tuple[int, int], Path]:
         """The paths that are taken, by (from, to): ncclTopoComputePaths."""
         paths = dict(self.direct)
-        by_amd = self.amd_cpu and (len(self.gpus) <= 2 or not self.rules.is_since("2.18"))
+        by_amd = self.amd_cpu and (len(self.gpus) <= 2 or not self.newest)
         farthest = PathType.SYS if by_amd else PathType.PXB
         for gpu in self.gpus:
             for peer in self.gpus:
@@ -205,7 +210,7 @@ class System:
             for gpu in self.gpus:
                 self._forward(paths, near, gpu, net)
                 path = paths.get((gpu, net))
-                direct = path is not None and (path.through < 0 or not self.rules.is_since("2.18"))
+                direct = path is not None and (path.through < 0 or not self.newest)
                 if path and path.type < PathType.PHB and direct and (gpu, net) in self.copied:
                     cpu = self.local_cpu[gpu]
                     paths[net, gpu], paths[gpu, net] = _joined(paths, net, cpu, gpu), _joined(paths, gpu, cpu, net)
@@ -225,8 +230,7 @@ class System:
 
     def _forward(self, paths: dict[tuple[int, int], Path], near: "Locality", gpu: int, net: int) -> None:
         """Let the NIC's own GPU send what another GPU has for it, over NVLink (PXN)."""
-        newest = self.rules.is_since("2.18")
-        relay = near.gpu_of if newest else lambda net: self._old_relay(paths, gpu, net)
+        relay = near.gpu_of if self.newest else lambda net: self._old_relay(paths, gpu, net)
         peer = relay(net) if self.rules.uses_pxn else -1
         if peer in (-1, gpu) or self.hosts[peer] != self.hosts[gpu]:
             return
