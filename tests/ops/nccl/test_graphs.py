@@ -5,7 +5,7 @@ NCCL 2.30.7's `src/graph` was compiled and run on the topology files of the mach
 crossNic, the number of channels, GB/s inside and between nodes, types of paths, whether channels are alike, and the
 channels that differ as the NIC by which they come in, ranks and the NIC by which they go out.
 
-`tests/data/nccl-graphs-older.json` has graphs of 2.7.8, 2.9.9, 2.10.3 and 2.16.5, made and written down alike, of
+`tests/data/nccl-graphs-older.json` has graphs of 2.7.8, 2.9.9, 2.10.3 and 2.16.5, made in the same way, of
 machines that these releases knew.
 """
 

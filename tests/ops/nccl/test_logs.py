@@ -98,6 +98,35 @@ links:
 """Eight A100 on an NVSwitch, a port of Omni-Path beside every two, AMD's CPUs with four domains."""
 
 
+MI250X = """
+ringside: 1
+generation: CDNA2
+hosts: {count: 2, bandwidth: 25GBps, latency: 1us}
+devices:
+  - {name: GPU, count: 4, kind: GPU}
+  - {name: CPU, count: 4, kind: CPU}
+  - {name: hsn, count: 4, kind: NIC}
+links:
+  - {from: GPU0, to: GPU1, bandwidth: 144GBps, latency: 0.5us, kind: NVL, lanes: 4}
+  - {from: GPU2, to: GPU3, bandwidth: 144GBps, latency: 0.5us, kind: NVL, lanes: 4}
+  - {from: GPU0, to: GPU2, bandwidth: 36GBps, latency: 0.5us, kind: NVL}
+  - {from: GPU1, to: GPU3, bandwidth: 36GBps, latency: 0.5us, kind: NVL}
+  - {from: CPU*, to: CPU*, bandwidth: 16GBps, latency: 0.5us}
+  - {from: GPU0, to: CPU0, bandwidth: 24GBps, latency: 0.5us}
+  - {from: GPU1, to: CPU0, bandwidth: 24GBps, latency: 0.5us}
+  - {from: GPU2, to: CPU1, bandwidth: 24GBps, latency: 0.5us}
+  - {from: GPU3, to: CPU1, bandwidth: 24GBps, latency: 0.5us}
+  - {from: hsn0, to: CPU0, bandwidth: 24GBps, latency: 0.5us}
+  - {from: hsn1, to: CPU1, bandwidth: 24GBps, latency: 0.5us}
+  - {from: hsn2, to: CPU2, bandwidth: 24GBps, latency: 0.5us}
+  - {from: hsn3, to: CPU3, bandwidth: 24GBps, latency: 0.5us}
+"""
+"""Half a Frontier node: two MI250X on two of four domains, as their affinity says, and a port of Slingshot per domain.
+
+RCCL of 2.16.5 has no table for four GPUs and searches as NCCL does. Sockets do not reach into GPUs' memory.
+"""
+
+
 def machine(text):
     return read_topology(text, "log.yaml") if text.startswith("\n") else build(text)
 
@@ -135,6 +164,22 @@ def test_rings_and_channels(source, spec, release, ranks, running, rings):
     assert set(rings_of(seen)) == rings, source
 
 
+def names(seen, box, joined):
+    """The NICs of every channel of the first node."""
+    devices = seen.parts[0].devices
+    for at in joined.graphs[0].channels:
+        yield tuple(box.devices[devices[nic]].name.removeprefix("H0.") for nic in (at.enters, at.leaves))
+
+
+def test_two_mi250x_a_host_use_two_sockets():
+    """Of RCCL 2.16.5: both rings go around the square of xGMI links but for the two dies that have the NIC near."""
+    seen, box = seen_by(MI250X, "2.12", gdr=False)
+    assert running_channels(seen.situation) == 4
+    assert rings_of(seen) == [(0, 2, 3, 1, 4, 6, 7, 5), (0, 1, 3, 6, 4, 5, 7, 2)]
+    for joined in (seen.rings, seen.trees):
+        assert [*names(seen, box, joined)] == [("hsn0", "hsn0"), ("hsn1", "hsn1")]
+
+
 OMNI_PATH = [(("hfi1_1", "hfi1_3"), ("hfi1_1", "hfi1_1")), (("hfi1_1", "hfi1_1"), ("hfi1_3", "hfi1_3"))]
 """NICs by which rings, and trees, of two channels enter and leave hosts with V100."""
 
@@ -163,13 +208,6 @@ def test_ports_of_omni_path_are_one_card(source, spec, release, running, rings, 
     assert [[*order] for order in rings_of(seen)] == wanted
     for joined, nics in zip((seen.rings, seen.trees), doors, strict=True):
         assert tuple(names(seen, box, joined)) == nics
-
-
-def names(seen, box, joined):
-    """The NICs of every channel of the first node."""
-    devices = seen.parts[0].devices
-    for at in joined.graphs[0].channels:
-        yield tuple(box.devices[devices[nic]].name.removeprefix("H0.") for nic in (at.enters, at.leaves))
 
 
 def test_two_p4d_have_a_nic_for_every_two_channels():
@@ -219,6 +257,7 @@ def relatives(seen, channel, rank):
         (V100, "2.10", 0, [({1, 8}, set()), ({1}, {3}), ({1}, {4}), ({1}, {3})]),
         (V100, "2.10", 4, [({5}, {9}), ({5}, {7}), ({5, 0}, {12}), ({5}, {7})]),
         (A100, "2.10", 0, [({1, 16}, set()), ({1}, {8})]),
+        (MI250X, "2.12", 4, [({5}, {0}), (set(), {5}), ({5, 0}, set()), (set(), {5})]),
         ("aws_p4d:hosts=2", "2.9", 8, [({9}, {0}), *[({9}, {15})] * 3, ({9, 0}, set()), *[({9}, {15})] * 3]),
     ],
 )

@@ -112,14 +112,14 @@ class SystemViews:
             policy = "own" if self.system.newest else RELEASES[self.system.rules.release].nets
             among = self.gpus if gpu < 0 else [gpu]
             if policy == "listed" or (policy == "widest" and gpu >= 0):
-                found = self.nets
+                nets = self.nets
             elif policy == "widest":
-                found = self._widest()
+                nets = self._widest()
             elif policy == "by_type":
-                found = self._by_type(farthest, among)
+                nets = self._by_type(farthest, among)
             else:
-                found = self._own_first(farthest, among)
-            self._nets[gpu, farthest] = list(dict.fromkeys(found))
+                nets = self._own_first(farthest, among)
+            self._nets[gpu, farthest] = list(dict.fromkeys(nets))
         return self._nets[gpu, farthest]
 
     def _own_first(self, farthest: PathType, among: list[int]) -> list[int]:
@@ -133,12 +133,12 @@ class SystemViews:
 
     def _by_type(self, farthest: PathType, among: list[int]) -> list[int]:
         """NICs from near to far, those as far from a GPU turned by its number (2.12 to 2.18.1)."""
-        found = []
+        listed = []
         for kind in range(farthest + 1):
             for gpu in among:
                 nets = [net for net in self.nets if self.ways[gpu][net].type == kind]
-                found += _turned(nets, self.system.numbers[self.place[gpu]])
-        return found
+                listed += _turned(nets, self.system.numbers[self.place[gpu]])
+        return listed
 
     def _widest(self) -> list[int]:
         """NICs of the highest bandwidth to a GPU, by hops; those as many hops away turned by the first GPU's number."""
@@ -146,10 +146,10 @@ class SystemViews:
             net: min((-self.ways[net][gpu].bandwidth, self._hops(net, gpu)) for gpu in self.gpus) for net in self.nets
         }
         most = min((width for width, _ in best.values()), default=0)
-        found = []
+        listed = []
         for hops in sorted({hops for width, hops in best.values() if width == most}):
-            found += _turned([net for net in self.nets if best[net] == (most, hops)], self.system.numbers[0])
-        return found
+            listed += _turned([net for net in self.nets if best[net] == (most, hops)], self.system.numbers[0])
+        return listed
 
     def closest(self, net: int) -> list[int]:
         """GPUs of the highest bandwidth from a NIC, and of these those of the fewest hops (before 2.18)."""

@@ -246,16 +246,16 @@ class System:
 
     def _old_relay(self, paths: dict[tuple[int, int], Path], gpu: int, net: int) -> int:
         """The GPU that forwards before 2.18: one whose first NIC it is, else the last that is nearer or wider."""
-        found, own = -1, paths.get((gpu, net)) or Path()
+        relay, own = -1, paths.get((gpu, net)) or Path()
         for peer in self.gpus:
             other, wire = paths.get((peer, net)) or Path(), paths.get((peer, gpu)) or Path()
             no_better = other.bandwidth <= own.bandwidth and own.type <= PathType.PXB
             if peer == gpu or other.type > PathType.PXB or wire.type > PathType.NVL or no_better:
                 continue
-            found = peer
+            relay = peer
             if self._first_net(paths, peer) == net:
                 break
-        return found
+        return relay
 
     def _first_net(self, paths: dict[tuple[int, int], Path], gpu: int) -> int:
         """The NIC of a GPU before 2.18: of the widest and then nearest that of its number (ncclTopoGetLocalNet)."""
