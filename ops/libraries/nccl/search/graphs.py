@@ -2,6 +2,7 @@
 
 NCCL 2.30.7 `src/graph/search.cc`. An attempt looks for channels of one speed over paths of certain types;
 ncclTopoCompute makes attempts (`attempts`) from the highest speed and the nearest paths on (`passes`). Speeds are MB/s.
+Releases before 2.18 list NICs, GPUs and shapes of trees in other ways: `ops.libraries.nccl.releases` has them.
 """
 
 import math

@@ -19,8 +19,6 @@ C2C = 100 * GBps
 """B/s from which on the link of a GPU and its CPU is a C2C link, not PCIe."""
 INTEL = (6.0, 10.0, 22.0, 40.0)
 """GB/s that NCCL reckons with between Intel sockets (`src/graph/topo.h`)."""
-
-
 OMNI_PATH = r"hfi1_\d+"
 """Names of Omni-Path ports: all of a host have one system image GUID (`hfi1_register_ib_device` in Linux's
 `drivers/infiniband/hw/hfi1/verbs.c`), by which NCCL takes them for one card (`src/transport/net_ib.cc`)."""
@@ -167,22 +165,29 @@ class _Parts:
             host = topology.devices[i].host
             number[i] = counted[host]
             counted[host] += 1
-        nics = [topology.devices[i].name.rpartition(".")[2] for i in order if topology.kinds[i] == "NIC"]
         return System(
             kinds=tuple(kinds),
             hosts=tuple(named[topology.devices[i].host] for i in order) + (0,) * (len(kinds) - len(order)),
             edges=tuple(edges),
             numbers=tuple(number[i] for i in order if i in number),
-            capability=CAPABILITY[self.generation]
-            if self.rules.is_since("2.12")
-            else min(CAPABILITY[self.generation], 80),
+            capability=min(CAPABILITY[self.generation], 100 if self.rules.is_since("2.12") else 80),
             amd_cpu=make == "AMD",
             intel_cpu=make == "Intel",
             inter=inter,
             rules=self.rules,
             copied=frozenset(self._copied(order)) if self.staged else frozenset(),
-            cards=(0,) * len(nics) if all(re.fullmatch(OMNI_PATH, nic) for nic in nics) else (),
+            cards=self._cards([i for i in order if topology.kinds[i] == "NIC"]),
         )
+
+    def _cards(self, nics: list[int]) -> tuple[int, ...]:
+        """The card of every NIC, one for all ports of Omni-Path of a host; empty where every NIC is its own."""
+
+        def card(nic: int) -> tuple[int, str]:
+            device = self.topology.devices[nic]
+            return device.host, "" if re.fullmatch(OMNI_PATH, device.name.rpartition(".")[2]) else device.name
+
+        cards = [card(nic) for nic in nics]
+        return tuple(map(cards.index, cards)) if len(set(cards)) < len(cards) else ()
 
     def _copied(self, order: list[int]) -> Iterator[tuple[int, int]]:
         """GPUs, and GPUs and NICs, whose data the machine's own routes take through host memory, or peers by a CPU."""
