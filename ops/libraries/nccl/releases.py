@@ -58,6 +58,9 @@ class Release:
     """GB/s that the search tries for a channel inside and between nodes (`src/graph/search.cc`)."""
     most_channels: int = 32
     """Channels of a graph: half of MAXCHANNELS (`src/include/device.h`)."""
+    steps: int = 1 << 19
+    """Devices that all attempts of a search look at. Before 2.12 every attempt, and all together, had 16 times what is
+    here, which finds the same."""
     nets: Literal["own", "by_type", "widest", "listed"] = "own"
     """Which NICs the search tries, in order (ncclTopoSelectNets): the GPUs' own ones, since 2.12 (until 2.18.1) near
     ones turned by the GPU's number, since 2.9 the widest ones by hops, before all as they are listed."""
@@ -182,6 +185,7 @@ _2_12 = replace(
     ll_inside=1.8,
     switch="none",
     ll128_on=frozenset(("Volta", "Ampere")),
+    steps=1 << 18,
     nets="by_type",
     nvlink=22.0,
 )
@@ -198,6 +202,7 @@ _2_10 = replace(
     both_ways=False,
     speeds=dict.fromkeys(constants.GENERATIONS, _OLDER_SPEEDS),
     net_speeds=dict.fromkeys(constants.GENERATIONS, tuple(speed for speed in _OLDER_NET_SPEEDS if speed != 28)),
+    steps=3 << 15,
     nets="widest",
 )  # fmt: skip
 _2_9 = replace(

@@ -14,8 +14,6 @@ from ops.libraries.nccl.search.attempts import STEPS, STEPS_SAME, SearchAttempt
 from ops.libraries.nccl.search.graphs import Channel, ChannelGraph, Pattern, SystemViews
 from ops.libraries.nccl.search.system import CAPABILITY, PathType, System
 
-STEPS_ALL = 1 << 19
-"""Devices that all attempts of a pass look at."""
 SLOWEST = 100
 """MB/s of the plain order that is taken where the search ends without a path."""
 MOST_HEADS = 32
@@ -70,12 +68,13 @@ class _Pass:
     most: int
     best: ChannelGraph = field(init=False)
     at: ChannelGraph = field(init=False)
-    steps: int = STEPS_ALL
+    steps: int = field(init=False)
     seen: dict[ChannelGraph, int] = field(default_factory=dict)
     """Steps left by attempts over the same paths: one like it finds nothing better."""
 
     def __post_init__(self) -> None:
         system, is_heads = self.system, self.pattern == Pattern.NVLS
+        self.steps = RELEASES[system.rules.release].steps
         self.types_intra = _types(system, system.gpus)
         self.types_inter = _types(system, system.nets) if system.inter else set()
         back = {system.path(net, gpu).type for gpu in system.gpus for net in system.nets}
@@ -150,7 +149,7 @@ class _Pass:
             self.at = replace(at, same=False)
             return True
         at = replace(at, same=self.nearest.same)
-        self.steps = self.steps + left if left >= 0 else STEPS_ALL
+        self.steps = self.steps + left if left >= 0 else RELEASES[system.rules.release].steps
         if self.steps < 0 and (best.channels or not system.rules.is_since("2.8")):
             return False
         simpler = system.capability >= 90 and self.system.newest
@@ -162,13 +161,13 @@ class _Pass:
         if at.type_intra < (at.type_inter if system.inter else self.farthest_intra) and (
             none or at.type_intra < best.type_intra
         ):
-            self.at = replace(at, type_intra=PathType(at.type_intra + 1))
+            self.at = replace(at, type_intra=self._farther(at.type_intra))
             return True
         at = replace(at, type_intra=self.nearest.type_intra)
         tried = PathType.PXN if system.rules.is_since("2.12") else PathType.PXB
         longer = none or at.type_inter < best.type_inter or at.type_inter < tried
         if system.inter and at.type_inter < self.farthest_inter and longer:
-            self.at = replace(at, type_inter=PathType(at.type_inter + 1))
+            self.at = replace(at, type_inter=self._farther(at.type_inter))
             return True
         at = replace(at, type_inter=self.nearest.type_inter)
         if at.pattern == Pattern.SPLIT_TREE:
@@ -180,6 +179,14 @@ class _Pass:
             self.at = replace(at, cross_nic=RELEASES[system.rules.release].cross_again)
             return True
         return self._slows_down(replace(at, cross_nic=self.nearest.cross_nic))
+
+    def _farther(self, kind: PathType) -> PathType:
+        """The next type of path that the release knows."""
+        system, farther = self.system, PathType(kind + 1)
+        unknown = () if system.newest else (PathType.C2C, PathType.P2C)
+        if farther in unknown or (farther == PathType.PXN and not system.rules.is_since("2.12")):
+            return PathType(farther + 1)
+        return farther
 
     def _slows_down(self, at: ChannelGraph) -> bool:
         following = self.index + 1
