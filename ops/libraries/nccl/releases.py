@@ -1,4 +1,4 @@
-"""What NCCL's tuner reckoned with in other releases than the newest: `src/graph/tuning.cc` of each.
+"""What NCCL's tuner and search reckoned with in other releases than the newest: `src/graph` of each.
 
 Times in µs, rates in GB/s, as there. A release has the tables of the next newer one but for what it says itself; the
 newest has those of `ops.libraries.nccl.constants`.
@@ -58,6 +58,17 @@ class Release:
     """GB/s that the search tries for a channel inside and between nodes (`src/graph/search.cc`)."""
     most_channels: int = 32
     """Channels of a graph: half of MAXCHANNELS (`src/include/device.h`)."""
+    steps: int = 1 << 19
+    """Devices that all attempts of a search look at. Before 2.12 every attempt, and all together, had 16 times what is
+    here, which finds the same."""
+    nets: Literal["own", "by_type", "widest", "listed"] = "own"
+    """Which NICs the search tries, in order (ncclTopoSelectNets): the GPUs' own ones, since 2.12 (until 2.18.1) near
+    ones turned by the GPU's number, since 2.9 the widest ones by hops, before all as they are listed."""
+    tree_shape: Literal["balanced", "by_nodes", "split"] = "balanced"
+    """Shape of trees: balanced since 2.10; since 2.8 simple on two nodes, else split on Volta and balanced on newer
+    GPUs; split before (`src/init.cc`, `src/graph/search.cc`)."""
+    nvlink: float = 20.0
+    """GB/s of an NVLink of Volta and Ampere (`src/graph/topo.h`)."""
     cross_again: int = 2
     """The crossNic of the search's second try: pairs of rings that change the NIC, or 1 for any (before 2.22)."""
     raises_rings: bool = True
@@ -124,6 +135,7 @@ _AS_AMPERE: dict[Generation, tuple[float, float, float]] = {
 }
 _OLD_SPEEDS = constants.SPEEDS["Ampere"]
 _OLDER_SPEEDS = (44, 30, 22, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3)
+_OLDEST_SPEEDS = (42, 30, 24, 21, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12)
 _OLDER_NET_SPEEDS = (48, 30, 28, 24, 22, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12)
 
 
@@ -173,10 +185,13 @@ _2_12 = replace(
     ll_inside=1.8,
     switch="none",
     ll128_on=frozenset(("Volta", "Ampere")),
+    steps=1 << 18,
+    nets="by_type",
+    nvlink=22.0,
 )
-_2_8 = replace(
+_2_10 = replace(
     _2_12,
-    since=(2, 8, 0),
+    since=(2, 10, 0),
     ll128_of={"broadcast": 18.8, "reduce": 12.0, "allgather": 18.3, "reduce_scatter": 15.2, "allreduce": 16.9},
     tree={**dict.fromkeys(constants.GENERATIONS, (24.0, 22.5, 16.0)), "Volta": constants.TREE_MOST["Volta"]},
     tree_correction={
@@ -185,10 +200,31 @@ _2_8 = replace(
                   0.92),
     },
     both_ways=False,
+    speeds=dict.fromkeys(constants.GENERATIONS, _OLDER_SPEEDS),
+    net_speeds=dict.fromkeys(constants.GENERATIONS, tuple(speed for speed in _OLDER_NET_SPEEDS if speed != 28)),
+    steps=3 << 15,
+    nets="widest",
 )  # fmt: skip
+_2_9 = replace(
+    _2_10,
+    since=(2, 9, 0),
+    speeds=dict.fromkeys(constants.GENERATIONS, _OLDEST_SPEEDS),
+    net_speeds=dict.fromkeys(constants.GENERATIONS, _OLDEST_SPEEDS),
+    tree_shape="by_nodes",
+    nvlink=21.0,
+)
+_2_8 = replace(_2_9, since=(2, 8, 0), nets="listed")
+_2_7_SPEEDS = tuple(speed for speed in _OLDEST_SPEEDS if speed != 30)
+_2_7 = replace(
+    _2_8,
+    since=(2, 7, 0),  # its search; the tuner's tables are those of 2.8
+    speeds=dict.fromkeys(constants.GENERATIONS, _2_7_SPEEDS),
+    net_speeds=dict.fromkeys(constants.GENERATIONS, _2_7_SPEEDS),
+    tree_shape="split",
+)
 RELEASES: dict[str, Release] = {
     ".".join(map(str, release.since)).removesuffix(".0"): release
-    for release in (_2_8, _2_12, _2_18, _2_23, _2_27, _2_28_7, _NEWEST)
+    for release in (_2_7, _2_8, _2_9, _2_10, _2_12, _2_18, _2_23, _2_27, _2_28_7, _NEWEST)
 }
 """By the name of the first release that reckons so."""
 OLDEST, *_, NEWEST = RELEASES
@@ -203,7 +239,7 @@ def release_of(version: str) -> str:
     """The one of `RELEASES` whose tables a version has; the oldest for all before it, the newest where none is told.
 
     >>> release_of("2.21.5+cuda12.4"), release_of("2.28.3"), release_of("2.29.2"), release_of("2.4"), release_of("")
-    ('2.18', '2.27', '2.28.7', '2.8', '2.30')
+    ('2.18', '2.27', '2.28.7', '2.7', '2.30')
     """
     numbers = [int(number) for number in re.findall(r"\d{1,6}", version)[:3]]
     if not numbers:

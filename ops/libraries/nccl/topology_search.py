@@ -147,7 +147,7 @@ def look(topology: Topology, n: int, variables: Variables = FREE) -> Seen:
         if len(split) > len(nodes):
             nodes = split
             parts = systems_of(topology, nodes, generation, rules, variables.takes_nic)
-    results = {part.system: _graphs(topology, part, amd=amd) for part in parts}
+    results = {part.system: _graphs(topology, part, len(nodes), amd=amd) for part in parts}
     rings, trees, heads = zip(*(results[part.system] for part in parts), strict=True)
     count = min(len(one.channels) for one in (*rings, *trees))
     ring, tree, head = (_least(graphs) for graphs in (rings, trees, heads))
@@ -206,7 +206,9 @@ def _has_nics(topology: Topology, part: NodeSystem) -> bool:
     return bool(part.system.nets) and all(topology.devices[part.devices[net]].kind == "NIC" for net in part.system.nets)
 
 
-def _graphs(topology: Topology, part: NodeSystem, *, amd: bool) -> tuple[ChannelGraph, ChannelGraph, ChannelGraph]:
+def _graphs(
+    topology: Topology, part: NodeSystem, nodes: int, *, amd: bool
+) -> tuple[ChannelGraph, ChannelGraph, ChannelGraph]:
     """Rings, trees and heads of NVLink SHARP on a node."""
     system = part.system
     most = RELEASES[system.rules.release].most_channels
@@ -220,7 +222,17 @@ def _graphs(topology: Topology, part: NodeSystem, *, amd: bool) -> tuple[Channel
         return listed(channels, Pattern.RING, rate, rate), tree, heads
     rings = graph_of(system, Pattern.RING, 1, most)
     count = len(rings.channels)
-    return rings, graph_of(system, Pattern.BALANCED_TREE, count, count), heads
+    least = count if system.newest else 1
+    return rings, graph_of(system, _tree_pattern(system, nodes), least, count), heads
+
+
+def _tree_pattern(system: System, nodes: int) -> Pattern:
+    """The shape of trees that the search begins with."""
+    shape = "balanced" if system.newest else RELEASES[system.rules.release].tree_shape
+    if shape == "by_nodes" and nodes <= 2:
+        return Pattern.TREE
+    split = shape == "split" or (shape == "by_nodes" and system.capability < 80)
+    return Pattern.SPLIT_TREE if split else Pattern.BALANCED_TREE
 
 
 def _plain(system: System) -> Channel:

@@ -1,21 +1,20 @@
 """NCCL's search for rings, trees and NVLink SHARP heads on a node: which GPUs follow each other, by which NICs.
 
 NCCL 2.30.7 `src/graph/search.cc`. An attempt looks for channels of one speed over paths of certain types;
-ncclTopoCompute makes attempts from the highest speed and the nearest paths on (`passes`). Speeds are MB/s.
+ncclTopoCompute makes attempts (`attempts`) from the highest speed and the nearest paths on (`passes`). Speeds are MB/s.
+Releases before 2.18 list NICs, GPUs and shapes of trees in other ways: `ops.libraries.nccl.releases` has them.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from ops.libraries.nccl.search.system import Path, PathType, System
-
-STEPS, STEPS_SAME, STEPS_FIRST = 1 << 14, 1 << 8, 1 << 10
-"""Devices that one attempt looks at, one with channels alike, and one in the order of PCIe."""
+from ops.libraries.nccl.releases import RELEASES
+from ops.libraries.nccl.search.system import PathType, System
 
 
 class Pattern(IntEnum):
@@ -62,38 +61,34 @@ class ChannelGraph:
         return tuple(channel for channel, count in counts.items() for _ in range(count // shares))
 
 
-@dataclass(slots=True)
-class _Budget:
-    """Steps that are left; -1 once nothing better is possible."""
-
-    steps: int
-
-
-Search = Iterator["Search"]
-"""A part of the search: what it yields is searched before it goes on."""
-
-
 class SystemViews:
     """What attempts on a system look at again and again."""
 
     def __init__(self, system: System) -> None:
         self.system, self.gpus, self.nets = system, system.gpus, system.nets
-        self.has_switch = bool(system.of_kind("NVS"))
+        self.has_switch = bool(system.of_kind("NVS")) and system.newest
         self.place = {gpu: k for k, gpu in enumerate(system.gpus)}
         self.inside = [kind != "NIC" for kind in system.kinds]
         self.ways = [[system.path(a, b) for b in range(len(system.kinds))] for a in range(len(system.kinds))]
         self.ports = {net: min(system.edges[e].bandwidth for e in system.out[net]) for net in system.nets}
-        self._ranked: dict[tuple[int, int], list[int]] = {}
+        self.card_of = system.card_of
+        self.on_card = {net: [k for k in system.nets if self.card_of[k] == self.card_of[net]] for net in system.nets}
+        self._ranked: dict[tuple[int, int, tuple[int, ...]], list[int]] = {}
         self._nets: dict[tuple[int, int], list[int]] = {}
+        self._closest: dict[int, list[int]] = {}
 
     def score(self, gpu: int, peer: int) -> tuple[int, int]:
         """How good a way between two GPUs is: GB/s, then links; the least is best."""
         path = self.ways[gpu][peer]
         return -(path.bandwidth // 1000), len(path.links)
 
-    def ranked(self, gpu: int, net: int) -> list[int]:
-        """Other GPUs by bandwidth to the NIC that a channel goes back to, if any, then by that to this GPU."""
-        if (gpu, net) not in self._ranked:
+    def ranked(self, gpu: int, net: int, left: Sequence[int]) -> list[int]:
+        """Other GPUs by bandwidth to the NIC that a channel goes back to, if any, then by that to this GPU.
+
+        `left` has what is left of every link: between GPUs as near to the NIC, that of their PCIe links decides.
+        """
+        pcie = () if net < 0 else tuple(self.left_of_pcie(peer, left) for peer in self.gpus)
+        if (gpu, net, pcie) not in self._ranked:
             gpus = self.gpus
             start, n = gpus.index(gpu), len(gpus)
 
@@ -102,33 +97,79 @@ class SystemViews:
                 if net < 0:
                     return inside
                 back = self.ways[net][peer]
-                return (-(back.bandwidth // 1000), -(self.system.pcie(peer) // 1000), len(back.links), *inside)
+                return (-(back.bandwidth // 1000), -pcie[self.place[peer]], len(back.links), *inside)
 
             joined = (peer for peer in gpus if peer != gpu and self.ways[gpu][peer].links)
-            self._ranked[gpu, net] = sorted(joined, key=score)
-        return self._ranked[gpu, net]
+            self._ranked[gpu, net, pcie] = sorted(joined, key=score)
+        return self._ranked[gpu, net, pcie]
+
+    def left_of_pcie(self, gpu: int, left: Sequence[int]) -> int:
+        """GB/s that are left of a GPU's PCIe link; -1 without one (gpuPciBw)."""
+        return min((left[edge] // 1000 for edge in self.system.pcie.get(gpu, ())), default=-1)
 
     def nets_of(self, farthest: PathType, gpu: int = -1) -> list[int]:
-        """NICs to try, of a GPU or of all: their own ones first, then others up to a type (ncclTopoSelectNets)."""
+        """NICs to try, of a GPU or of all (-1), up to a type (ncclTopoSelectNets)."""
         if (gpu, farthest) not in self._nets:
-            among, near = self.gpus if gpu < 0 else [gpu], self.system.near
-            turns = [near.nets_in_turn(one) for one in among]
-            own = [net for nets in turns for net in nets]
-            if (
-                len({self.system.hosts[gpu] for gpu in self.gpus}) > 1
-            ):  # hosts that NVLinks join: the first NIC of every GPU first
-                own = [nets[k] for k in range(max(map(len, turns), default=0)) for nets in turns if k < len(nets)]
-            kinds = range(farthest + 1)
-            other = [net for kind in kinds for one in among for net in self.nets if self.ways[one][net].type == kind]
-            self._nets[gpu, farthest] = list(dict.fromkeys(own + other))
+            policy = "own" if self.system.newest else RELEASES[self.system.rules.release].nets
+            among = self.gpus if gpu < 0 else [gpu]
+            if policy == "listed" or (policy == "widest" and gpu >= 0):
+                nets = self.nets
+            elif policy == "widest":
+                nets = self._widest()
+            elif policy == "by_type":
+                nets = self._by_type(farthest, among)
+            else:
+                nets = self._own_first(farthest, among)
+            self._nets[gpu, farthest] = list(dict.fromkeys(nets))
         return self._nets[gpu, farthest]
+
+    def _own_first(self, farthest: PathType, among: list[int]) -> list[int]:
+        """The NICs of the GPUs, then others from near to far."""
+        turns = [self.system.near.nets_in_turn(one) for one in among]
+        own = [net for nets in turns for net in nets]
+        if len({self.system.hosts[gpu] for gpu in self.gpus}) > 1:  # of hosts that NVLinks join: first NICs first
+            own = [nets[k] for k in range(max(map(len, turns), default=0)) for nets in turns if k < len(nets)]
+        kinds = range(farthest + 1)
+        return own + [net for kind in kinds for one in among for net in self.nets if self.ways[one][net].type == kind]
+
+    def _by_type(self, farthest: PathType, among: list[int]) -> list[int]:
+        """NICs from near to far, those as far from a GPU turned by its number (2.12 to 2.18.1)."""
+        listed = []
+        for kind in range(farthest + 1):
+            for gpu in among:
+                nets = [net for net in self.nets if self.ways[gpu][net].type == kind]
+                listed += _turned(nets, self.system.numbers[self.place[gpu]])
+        return listed
+
+    def _widest(self) -> list[int]:
+        """NICs of the highest bandwidth to a GPU, by hops; those as many hops away turned by the first GPU's number."""
+        best = {
+            net: min((-self.ways[net][gpu].bandwidth, self._hops(net, gpu)) for gpu in self.gpus) for net in self.nets
+        }
+        most = min((width for width, _ in best.values()), default=0)
+        listed = []
+        for hops in sorted({hops for width, hops in best.values() if width == most}):
+            listed += _turned([net for net in self.nets if best[net] == (most, hops)], self.system.numbers[0])
+        return listed
+
+    def closest(self, net: int) -> list[int]:
+        """GPUs of the highest bandwidth from a NIC, and of these those of the fewest hops (before 2.18)."""
+        if not self._closest.get(net):
+            best = min((-self.ways[net][gpu].bandwidth, self._hops(net, gpu)) for gpu in self.gpus)
+            near = [gpu for gpu in self.gpus if (-self.ways[net][gpu].bandwidth, self._hops(net, gpu)) == best]
+            self._closest[net] = near
+        return self._closest[net]
+
+    def _hops(self, net: int, gpu: int) -> int:
+        return len(self.ways[net][gpu].links)
 
     def most(self, at: ChannelGraph) -> int:
         """Channels that an attempt has at most: the NICs, and the links of the GPUs, carry no more."""
         system, n = self.system, len(self.gpus)
         links = (system.edges[e] for gpu in self.gpus for e in system.out[gpu])
         out = sum(link.bandwidth // int(at.bw_intra) for link in links if link.type <= at.type_intra)
-        wires = sum(port // max(1, _whole(at.bw_inter)) for port in self.ports.values()) if system.inter else at.most
+        ports = {self.card_of[net]: port for net, port in self.ports.items()}
+        wires = sum(port // max(1, whole(at.bw_inter)) for port in ports.values()) if system.inter else at.most
         sent = n if at.pattern == Pattern.RING and not system.inter else n - 1
         return min(at.most, wires, out // sent if sent else at.most)
 
@@ -145,222 +186,12 @@ class SystemViews:
         return [(self.gpus, self.gpus), *between]
 
 
-def _whole(rate: float) -> int:
+def _turned(nets: list[int], times: int) -> list[int]:
+    """A list turned to the left."""
+    first = times % len(nets) if nets else 0
+    return nets[first:] + nets[:first]
+
+
+def whole(rate: float) -> int:
     """A rate in whole GB/s, as MB/s: what a NIC's port is asked for."""
     return int(rate) // 1000 * 1000
-
-
-class SearchAttempt:
-    """One attempt on a system: depth first, taking and giving back bandwidth on the way (ncclTopoSearchRec)."""
-
-    def __init__(self, views: SystemViews, aim: ChannelGraph, best: ChannelGraph, *, bounded: bool = False) -> None:
-        system = views.system
-        self.system, self.views, self.at, self.best = system, views, aim, best
-        self.left, self.ports = [edge.bandwidth for edge in system.edges], dict(views.ports)
-        self.count, self.hops, n = 0, aim.hops, len(system.gpus)
-        self.intra, self.inter = int(aim.bw_intra), int(aim.bw_inter)
-        self.orders = [[-1] * n for _ in range(aim.most + 1)]
-        self.enters, self.leaves = [-1] * (aim.most + 1), [-1] * (aim.most + 1)
-        ring = aim.pattern == Pattern.RING
-        self.to_net = (n - 1 if ring else 1 if aim.pattern == Pattern.SPLIT_TREE else 0) if system.inter else -1
-        self.to_first = n - 1 if ring and not system.inter else -1
-        self.enough = views.most(aim) if bounded else aim.most
-
-    def run(self) -> tuple[ChannelGraph, int]:
-        """The best graph so far, and the steps that were left."""
-        budget = _Budget(STEPS_SAME if self.at.same else STEPS)
-        stack: list[Search] = [self._channel(budget)]
-        while stack:
-            deeper = next(stack[-1], None)
-            if deeper is None:
-                stack.pop()
-            else:
-                stack.append(deeper)
-        return self.best, budget.steps
-
-    def _take(self, src: int, dst: int, amount: int) -> Path | None:
-        """The path between two devices with its bandwidth taken; None where it is too far or too full."""
-        ways, inside, left = self.views.ways, self.views.inside, self.left
-        farthest = self.at.type_intra if inside[src] and inside[dst] else self.at.type_inter
-        path = ways[src][dst]
-        if path.type > farthest or (self.at.pattern <= Pattern.TREE and ways[dst][src].type > farthest):
-            return None
-        for i in path.plain:
-            if left[i] < amount:
-                return None
-        for i, weight in path.weighted:
-            if left[i] < amount * weight // 40:
-                return None
-        self._add(path, -amount)
-        return path
-
-    def _add(self, path: Path, amount: int) -> None:
-        for i in path.plain:
-            self.left[i] += amount
-        for i, weight in path.weighted:
-            self.left[i] += amount * weight // 40
-        self.hops += -len(path.links) if amount > 0 else len(path.links)
-
-    def _channel(self, budget: _Budget) -> Search:
-        """Begin a channel: at a NIC, or at a GPU where there is one node."""
-        if self.system.inter:
-            yield self._from_net(budget)
-            return
-        gpus = self.system.gpus
-        if self.at.pattern == Pattern.NVLS:
-            yield self._gpu(gpus[self.count], 0, self.to_net, -1, TryOrder.FREE, budget)
-            return
-        if self.count == 0:
-            yield self._gpu(gpus[0], 0, -1, self.to_first, TryOrder.BUS, budget)
-        else:
-            yield self._gpu(self.orders[self.count - 1][0], 0, -1, self.to_first, TryOrder.REPLAY, budget)
-        if not self.at.same or self.count == 0:
-            for gpu in gpus:
-                yield self._gpu(gpu, 0, -1, self.to_first, TryOrder.FREE, budget)
-
-    def _from_net(self, budget: _Budget) -> Search:
-        """Enter by every NIC that has bandwidth left (ncclTopoSearchRecNet)."""
-        c, at = self.count, self.at
-        amount, nets = _whole(at.bw_inter), self.views.nets_of(at.type_inter)
-        for i in range(len(nets)):
-            net = nets[(c + i) % len(nets)]
-            turns_back = at.pattern == Pattern.RING and at.cross_nic == 2 and c % 2 == 1
-            if self.ports[net] < amount or (turns_back and net != self.leaves[c - 1]):
-                continue
-            self.enters[c] = net
-            self.ports[net] -= amount
-            tries = [*self._entries(net, len(nets), budget)]
-            for gpu, order, own in tries:
-                if own.steps > 0 and (path := self._take(net, gpu, self.inter)):
-                    yield self._gpu(gpu, 0, self.to_net, self.to_first, order, own)
-                    self._add(path, self.inter)
-                if own is not budget and own.steps == -1:
-                    budget.steps = -1
-            self.ports[net] += amount
-            if at.pattern == Pattern.NVLS and tries:
-                return
-
-    def _entries(self, net: int, most: int, budget: _Budget) -> Iterator[tuple[int, TryOrder, _Budget]]:
-        """GPUs that a channel may enter from a NIC, how they go on, and the steps for it."""
-        c, local = self.count, self.system.near.gpu_of(net)
-        if self.at.pattern == Pattern.NVLS:
-            if c < most and local >= 0 and local not in (self.orders[k][0] for k in range(c)):
-                yield local, TryOrder.FREE, budget
-            return
-        if c > 0 and self.at.same:
-            yield self.orders[c - 1][0], TryOrder.REPLAY, budget
-            return
-        if c == 0 and not self.views.has_switch:
-            yield self.system.gpus[0], TryOrder.BUS, _Budget(STEPS_FIRST)
-        if local >= 0:
-            yield local, TryOrder.FREE, budget
-        for gpu in self.system.near.gpus_of(net):
-            if gpu != local:
-                yield gpu, TryOrder.FREE, budget
-
-    def _gpu(self, gpu: int, step: int, to_net: int, to_first: int, order: TryOrder, budget: _Budget) -> Search:
-        """Go on from a GPU: to a NIC, the next GPU or back to the first one (ncclTopoSearchRecGpu)."""
-        if budget.steps <= 0:
-            return
-        budget.steps -= 1
-        n, c, at = len(self.system.gpus), self.count, self.at
-        if step == n:
-            yield from self._finished(budget)
-            return
-        self.orders[c][step] = gpu
-        if step == to_net:
-            yield from self._to_net(gpu, step, to_first, order, budget)
-        elif at.pattern == Pattern.NVLS:
-            yield from self._pulling(gpu, budget)
-        elif step < n - 1 or step == to_first:
-            closes = step == n - 1
-            for peer in self.orders[c][:1] if closes else self._following(gpu, step, to_net, order):
-                if path := self._take(gpu, peer, self.intra):
-                    yield self._gpu(peer, step + 1, to_net, -1 if closes else to_first, order, budget)
-                    self._add(path, self.intra)
-        else:
-            yield self._gpu(gpu, n, -1, -1, order, budget)
-
-    def _finished(self, budget: _Budget) -> Search:
-        """Keep the channels so far where they are better, and look for one more."""
-        self.count += 1
-        if self._is_better():
-            ends = zip(self.orders[: self.count], self.enters, self.leaves, strict=False)
-            channels = tuple(Channel(tuple(order), *nets) for order, *nets in ends)
-            self.best = replace(self.at, hops=self.hops, channels=channels)
-            if self.count == self.at.most:
-                budget.steps = -1
-            elif self.count >= self.enough and self.hops <= self.count * self.views.fewest_hops:
-                budget.steps = 0
-        if self.count < self.at.most:
-            yield self._channel(budget)
-        self.count -= 1
-
-    def _is_better(self) -> bool:
-        """More bandwidth altogether, then fewer hops (ncclTopoCompareGraphs)."""
-        at, best, count = self.at, self.best, self.count
-        if count < at.least:
-            return False
-        if at.pattern == Pattern.NVLS:
-            more = len(best.channels) < count <= len(self.system.gpus)
-            return more or count * at.bw_inter > len(best.channels) * best.bw_inter
-        bandwidth, other = count * at.bw_intra, len(best.channels) * best.bw_intra
-        alike = at.pattern == best.pattern and at.cross_nic == best.cross_nic
-        return bandwidth > other or (bandwidth == other and alike and self.hops < best.hops)
-
-    def _to_net(self, gpu: int, step: int, to_first: int, order: TryOrder, budget: _Budget) -> Search:
-        """Leave by a NIC. A balanced tree leaves by half from each of its first two GPUs."""
-        balanced, c = self.at.pattern == Pattern.BALANCED_TREE, self.count
-        amount = self.inter // 2 if balanced else self.inter
-        for net in self.views.nets_of(self.at.type_inter, gpu):
-            if budget.steps <= 0:
-                return
-            if self._may_leave(net, step) and (path := self._take(gpu, net, amount)):
-                self.leaves[c] = net
-                yield self._gpu(gpu, step, 1 if balanced and step == 0 else -1, to_first, order, budget)
-                self._add(path, amount)
-
-    def _may_leave(self, net: int, step: int) -> bool:
-        """Whether a channel may leave by a NIC (ncclTopoSearchCheckNet)."""
-        at, c = self.at, self.count
-        if at.pattern == Pattern.TREE and net != self.enters[c]:
-            return False
-        if at.pattern == Pattern.RING and at.cross_nic == 2:
-            if c % 2 == 1 and net != self.enters[c - 1]:
-                return False
-        elif at.cross_nic == 0 and net != self.enters[c]:
-            return False
-        return at.pattern != Pattern.BALANCED_TREE or step == 0 or net == self.leaves[c]
-
-    def _following(self, gpu: int, step: int, to_net: int, order: TryOrder) -> list[int]:
-        """GPUs to try after a GPU, the most promising first (ncclTopoSearchNextGpuSort)."""
-        gpus, c = self.system.gpus, self.count
-        if order == TryOrder.BUS:
-            return [gpus[step + 1]]
-        if order == TryOrder.REPLAY:
-            return [self.orders[c - 1][step + 1]]
-        used = self.orders[c][: step + 1]
-        if self.views.has_switch:
-            k, n = self.views.place[gpu], len(gpus)
-            before, after = gpus[k - 1], gpus[(k + 1) % n]
-            first = {Pattern.RING: (before, after), Pattern.TREE: (after,)}.get(self.at.pattern, (after, before))
-            return [peer for peer in dict.fromkeys(first) if peer not in used]
-        left = [peer for peer in self.views.ranked(gpu, -1 if to_net == -1 else self.enters[c]) if peer not in used]
-        away = to_net not in (-1, step + 1) and len({self.views.score(gpu, peer) for peer in left}) == 1
-        return left[::-1] if away else left
-
-    def _pulling(self, head: int, budget: _Budget) -> Search:
-        """A channel to an NVSwitch crosses every GPU's NVLinks each way, its head's twice (ncclTopoSearchTryNvls)."""
-        switch, amount = self.system.of_kind("NVS")[0], self.intra
-        ways = [(switch, gpu) for gpu in self.system.gpus] + [(gpu, switch) for gpu in self.system.gpus]
-        taken: list[tuple[Path, int]] = []
-        for src, dst in ways:
-            load = amount * (2 if head in (src, dst) else 1)
-            path = self._take(src, dst, load)
-            if path is None:
-                break
-            taken.append((path, load))
-        else:
-            yield self._gpu(head, len(self.system.gpus), -1, -1, TryOrder.FREE, budget)
-        for path, load in taken:
-            self._add(path, load)

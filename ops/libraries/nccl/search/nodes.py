@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ops.libraries.nccl.constants import Generation
-from ops.libraries.nccl.releases import is_since
-from ops.libraries.nccl.search.system import CAPABILITY, Edge, PathType, SearchRules, System
+from ops.libraries.nccl.releases import RELEASES
+from ops.libraries.nccl.search.system import CAPABILITY, LOCAL, Edge, PathType, SearchRules, System
 from sim.topology import DeviceKind, Link, Topology
 from sim.topology.host import AMPERE, BLACKWELL
 from sim.units import GBps
@@ -19,6 +19,9 @@ C2C = 100 * GBps
 """B/s from which on the link of a GPU and its CPU is a C2C link, not PCIe."""
 INTEL = (6.0, 10.0, 22.0, 40.0)
 """GB/s that NCCL reckons with between Intel sockets (`src/graph/topo.h`)."""
+OMNI_PATH = r"hfi1_\d+"
+"""Names of Omni-Path ports: all of a host have one system image GUID (`hfi1_register_ib_device` in Linux's
+`drivers/infiniband/hw/hfi1/verbs.c`), by which NCCL takes them for one card (`src/transport/net_ib.cc`)."""
 
 
 class NodeSystem(NamedTuple):
@@ -90,7 +93,9 @@ class _Parts:
         own = [] if nics else [i for i in wires if inter and i in stands_for]
         cards = [i for i in self.devices[node] if topology.kinds[i] == "NIC"]
         listed = [i for i in self.devices[node] if stands_for.get(i) == i]
-        order = [i for i in _in_order(listed, out, gpus, cards) if i in nics or topology.kinds[i] != "NIC"]
+        turns = {gpu: turn for turn, gpu in enumerate(gpus)}
+        turns.update(dict.fromkeys(cards, 0 if self.rules.is_since("2.18") else len(gpus)))
+        order = [i for i in _in_order(listed, out, turns) if i in nics or topology.kinds[i] != "NIC"]
         place = {device: k for k, device in enumerate(order)}
         edges = [*self._edges(place, out, wires)]
         for k, device in enumerate(own, len(order)):
@@ -125,13 +130,23 @@ class _Parts:
                     rates[place[device], place[other], self._type(device, other, link)] += self._rate(link)
         ports = {place[i]: rate for i, rate in wires.items() if i in place and self.topology.kinds[i] == "NIC"}
         for (src, dst, kind), rate in rates.items():
-            rate = _sockets(rate)[1] if kind == PathType.SYS else min(rate, ports.get(src, rate), ports.get(dst, rate))
+            rate = (
+                self._between(rate) if kind == PathType.SYS else min(rate, ports.get(src, rate), ports.get(dst, rate))
+            )
             yield Edge(src, dst, kind, round(rate / GBps * 1000))
 
     def _rate(self, link: Link) -> float:
-        """B/s of a link as NCCL has it: before 2.18, 22 GB/s for an NVLink of 20 (`src/graph/topo.h` of 2.16)."""
+        """B/s of a link as NCCL has it: before 2.18 it took an NVLink of 20 GB/s for more."""
         full = link.kind == "NVL" and 19.9 < link.bandwidth / link.lanes / GBps < 21
-        return link.lanes * 22 * GBps if full and not is_since(self.rules.release, "2.18") else link.bandwidth
+        old = full and not self.rules.is_since("2.18")
+        return link.lanes * RELEASES[self.rules.release].nvlink * GBps if old else link.bandwidth
+
+    def _between(self, rate: float) -> float:
+        """B/s between sockets as NCCL has it: before 2.18, 9 GB/s at most for Intel's, no limit for AMD's."""
+        make, reckoned = _sockets(rate)
+        if self.rules.is_since("2.18") or make == "Arm":
+            return reckoned
+        return LOCAL / 1000 * GBps if make == "AMD" else min(reckoned, 9 * GBps)
 
     def _type(self, src: int, dst: int, link: Link) -> PathType:
         ends = {self.topology.devices[src].kind, self.topology.devices[dst].kind}
@@ -155,13 +170,24 @@ class _Parts:
             hosts=tuple(named[topology.devices[i].host] for i in order) + (0,) * (len(kinds) - len(order)),
             edges=tuple(edges),
             numbers=tuple(number[i] for i in order if i in number),
-            capability=CAPABILITY[self.generation],
+            capability=min(CAPABILITY[self.generation], 100 if self.rules.is_since("2.12") else 80),
             amd_cpu=make == "AMD",
             intel_cpu=make == "Intel",
             inter=inter,
             rules=self.rules,
             copied=frozenset(self._copied(order)) if self.staged else frozenset(),
+            cards=self._cards([i for i in order if topology.kinds[i] == "NIC"]),
         )
+
+    def _cards(self, nics: list[int]) -> tuple[int, ...]:
+        """The card of every NIC, one for all ports of Omni-Path of a host; empty where every NIC is its own."""
+
+        def card(nic: int) -> tuple[int, str]:
+            device = self.topology.devices[nic]
+            return device.host, "" if re.fullmatch(OMNI_PATH, device.name.rpartition(".")[2]) else device.name
+
+        cards = [card(nic) for nic in nics]
+        return tuple(map(cards.index, cards)) if len(set(cards)) < len(cards) else ()
 
     def _copied(self, order: list[int]) -> Iterator[tuple[int, int]]:
         """GPUs, and GPUs and NICs, whose data the machine's own routes take through host memory, or peers by a CPU."""
@@ -177,22 +203,21 @@ class _Parts:
                 yield a, b
 
 
-def _in_order(
-    devices: list[int], out: dict[int, list[tuple[int, Link]]], gpus: list[int], nics: list[int]
-) -> list[int]:
+def _in_order(devices: list[int], out: dict[int, list[tuple[int, Link]]], first: dict[int, int]) -> list[int]:
     """Devices as NCCL counts them: CPUs with what is below them, parents first, then the rest.
 
-    NCCL joins what its ranks see, in their order, and every rank sees all NICs (ncclTopoFuseXml): so what has the first
-    rank or a NIC below it comes first.
+    `first` has the turn of every GPU and NIC. NCCL joins what its ranks see, in their order, and every rank sees all
+    NICs (ncclTopoFuseXml): so what has the first rank or a NIC below it comes first. Before 2.18 a rank lists the GPUs
+    of all ranks, then the NICs (ncclTopoGetSystem of `src/graph/topo.cc`).
     """
-    first = {**dict(zip(gpus, range(len(gpus)), strict=True)), **dict.fromkeys(nics, 0)}
+    last = len(first)
     placed: set[int] = set()
 
     def below(device: int) -> tuple[int, list[int]]:
         placed.add(device)
         trees = [below(other) for other, link in out[device] if link.kind == "PCI" and other not in placed]
         trees.sort(key=lambda tree: tree[0])
-        least = min([first.get(device, len(gpus)), *(tree[0] for tree in trees)])
+        least = min([first.get(device, last), *(tree[0] for tree in trees)])
         return least, [device, *(one for _, tree in trees for one in tree)]
 
     roots = [below(device) for device in devices if device not in first and device in out and device not in placed]

@@ -4,24 +4,16 @@ Its first pass lowers the speed until an attempt succeeds, each time from near t
 for the channels it has, or that inside the node for trees.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from ops.libraries.nccl.releases import RELEASES, is_since
-from ops.libraries.nccl.search.graphs import (
-    STEPS,
-    STEPS_SAME,
-    Channel,
-    ChannelGraph,
-    Pattern,
-    SearchAttempt,
-    SystemViews,
-)
+from ops.libraries.nccl.releases import RELEASES
+from ops.libraries.nccl.search.attempts import STEPS, STEPS_SAME, SearchAttempt
+from ops.libraries.nccl.search.graphs import Channel, ChannelGraph, Pattern, SystemViews
 from ops.libraries.nccl.search.system import CAPABILITY, PathType, System
 
-STEPS_ALL = 1 << 19
-"""Devices that all attempts of a pass look at."""
 SLOWEST = 100
 """MB/s of the plain order that is taken where the search ends without a path."""
 MOST_HEADS = 32
@@ -37,13 +29,13 @@ def graph_of(system: System, pattern: Pattern, least: int, most: int) -> Channel
         least = least if system.inter else most
     if len(system.gpus) == 1 and pattern != Pattern.RING:
         pattern = Pattern.TREE
-    if pattern == Pattern.RING and _is_split(system) and least == 1 and most > 1:
+    if pattern == Pattern.RING and system.newest and _is_split(system) and least == 1 and most > 1:
         least = 2
     first = _Pass(system, pattern, least, most)
     if is_heads and (not system.of_kind("NVS") or system.capability < 90):
         return first.best
     first.run()
-    if is_since(system.rules.release, "2.18"):
+    if system.newest:
         best = _faster(first, _duplicated(first.best, system.capability, least=5))
     else:
         best = _duplicated(_faster(first, first.best), system.capability, least=1)
@@ -76,23 +68,24 @@ class _Pass:
     most: int
     best: ChannelGraph = field(init=False)
     at: ChannelGraph = field(init=False)
-    steps: int = STEPS_ALL
+    steps: int = field(init=False)
     seen: dict[ChannelGraph, int] = field(default_factory=dict)
     """Steps left by attempts over the same paths: one like it finds nothing better."""
 
     def __post_init__(self) -> None:
         system, is_heads = self.system, self.pattern == Pattern.NVLS
+        self.steps = RELEASES[system.rules.release].steps
         self.types_intra = _types(system, system.gpus)
         self.types_inter = _types(system, system.nets) if system.inter else set()
         back = {system.path(net, gpu).type for gpu in system.gpus for net in system.nets}
         self.types_between = self.types_inter | (back if system.inter else set())
         some = self.pattern in (Pattern.RING, Pattern.BALANCED_TREE, Pattern.SPLIT_TREE)
-        self.cross = system.rules.cross_nic if some and len(system.nets) > 1 else 0
+        self.cross = system.rules.cross_nic if (some or not self.system.newest) and len(system.nets) > 1 else 0
         self.farthest_intra = max(self.types_intra, default=PathType.SYS)
         self.farthest_inter = max(self.types_inter, default=PathType.SYS)
         if system.inter:
             self.farthest_intra = self.farthest_inter
-        if system.capability < 90 or not is_since(system.rules.release, "2.18"):  # balanced trees come back by the CPU
+        if system.capability < 90 or not self.system.newest:  # balanced trees come back by the CPU
             self.farthest_inter = PathType.SYS
         self.nearest = ChannelGraph(
             self.pattern,
@@ -107,6 +100,7 @@ class _Pass:
         self.bounded = self.pattern == Pattern.RING
         n = len(system.gpus)
         total = system.total * (n / (n - 1) if n > 1 and self.pattern != Pattern.RING else 1)
+        total = total if self.system.newest else math.inf
         allowed = [k for k, speed in enumerate(self.speeds) if speed <= system.widest and speed * self.least <= total]
         self.index = allowed[0] if allowed else len(self.speeds) - 1
         self.best = self.nearest
@@ -116,9 +110,15 @@ class _Pass:
         """Make attempts until nothing better is possible."""
         while True:
             left = self._attempted()
-            perfect = left == -1 or len(self.best.channels) * self.best.bw_inter >= self.system.total
-            if perfect or not self._moves_on(left):
+            if self._is_perfect(left) or not self._moves_on(left):
                 return
+
+    def _is_perfect(self, left: int) -> bool:
+        """Whether nothing better is possible."""
+        count, speed = len(self.best.channels), self.best.bw_inter
+        if not self.system.rules.is_since("2.8"):
+            return count == self.best.most and speed == self.system.widest
+        return left == -1 or count * speed >= self.system.total
 
     def _attempted(self) -> int:
         """Make an attempt, and return the steps it left."""
@@ -145,34 +145,48 @@ class _Pass:
     def _moves_on(self, left: int) -> bool:
         """Set the next attempt: other channels, a simpler tree, longer paths, another NIC, less speed."""
         at, best, system = self.at, self.best, self.system
-        if at.same and not (system.amd_cpu and at.type_intra == PathType.SYS):
+        if at.same and not (self.system.newest and system.amd_cpu and at.type_intra == PathType.SYS):
             self.at = replace(at, same=False)
             return True
         at = replace(at, same=self.nearest.same)
-        self.steps += left
-        if self.steps < 0 and best.channels:
+        self.steps = self.steps + left if left >= 0 else RELEASES[system.rules.release].steps
+        if self.steps < 0 and (best.channels or not system.rules.is_since("2.8")):
             return False
-        simpler = system.capability >= 90 and is_since(system.rules.release, "2.18")
+        simpler = system.capability >= 90 and self.system.newest
         if simpler and at.pattern == Pattern.BALANCED_TREE:
             self.at = replace(at, pattern=Pattern.TREE)
             return True
-        at = replace(at, pattern=best.pattern)
+        at = replace(at, pattern=best.pattern if self.system.newest else at.pattern)
         none = not best.channels
         if at.type_intra < (at.type_inter if system.inter else self.farthest_intra) and (
             none or at.type_intra < best.type_intra
         ):
-            self.at = replace(at, type_intra=PathType(at.type_intra + 1))
+            self.at = replace(at, type_intra=self._farther(at.type_intra))
             return True
         at = replace(at, type_intra=self.nearest.type_intra)
-        longer = none or at.type_inter < best.type_inter or at.type_inter < PathType.PXN
+        tried = PathType.PXN if system.rules.is_since("2.12") else PathType.PXB
+        longer = none or at.type_inter < best.type_inter or at.type_inter < tried
         if system.inter and at.type_inter < self.farthest_inter and longer:
-            self.at = replace(at, type_inter=PathType(at.type_inter + 1))
+            self.at = replace(at, type_inter=self._farther(at.type_inter))
             return True
         at = replace(at, type_inter=self.nearest.type_inter)
-        if self.cross == 2 and at.cross_nic == 0 and best.pattern in (Pattern.RING, Pattern.BALANCED_TREE):
+        if at.pattern == Pattern.SPLIT_TREE:
+            self.at = replace(at, pattern=Pattern.TREE)
+            return True
+        at = replace(at, pattern=best.pattern)
+        both = best.pattern in (Pattern.RING, Pattern.BALANCED_TREE) or not self.system.newest
+        if self.cross == 2 and at.cross_nic == 0 and both:
             self.at = replace(at, cross_nic=RELEASES[system.rules.release].cross_again)
             return True
         return self._slows_down(replace(at, cross_nic=self.nearest.cross_nic))
+
+    def _farther(self, kind: PathType) -> PathType:
+        """The next type of path that the release knows."""
+        system, farther = self.system, PathType(kind + 1)
+        unknown = () if system.newest else (PathType.C2C, PathType.P2C)
+        if farther in unknown or (farther == PathType.PXN and not system.rules.is_since("2.12")):
+            return PathType(farther + 1)
+        return farther
 
     def _slows_down(self, at: ChannelGraph) -> bool:
         following = self.index + 1

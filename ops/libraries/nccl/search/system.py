@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ops.libraries.nccl.constants import Generation
-from ops.libraries.nccl.releases import NEWEST
+from ops.libraries.nccl.releases import NEWEST, is_since
 from sim.topology import DeviceKind
 
 LOCAL = 5_000_000
@@ -60,6 +60,10 @@ class SearchRules:
     uses_pxn: bool = True
     release: str = NEWEST
 
+    def is_since(self, first: str) -> bool:
+        """Whether the release is this one or newer."""
+        return is_since(self.release, first)
+
 
 @dataclass(frozen=True)
 class System:
@@ -79,6 +83,8 @@ class System:
     inter: bool
     rules: SearchRules = SearchRules()
     copied: frozenset[tuple[int, int]] = frozenset()
+    cards: Sequence[int] = ()
+    """The card of every NIC, by number; NICs of one share its bandwidth (net.asic). Empty where each is its own."""
 
     def of_kind(self, kind: DeviceKind) -> list[int]:
         """Devices of a kind, in order."""
@@ -93,6 +99,16 @@ class System:
     def nets(self) -> list[int]:
         """The NICs."""
         return self.of_kind("NIC")
+
+    @cached_property
+    def newest(self) -> bool:
+        """Whether the search is that of 2.18 or newer, as for nodes of several hosts, which no older release knows."""
+        return self.rules.is_since("2.18") or len(set(self.hosts)) > 1
+
+    @cached_property
+    def card_of(self) -> dict[int, int]:
+        """The card of every NIC."""
+        return dict(zip(self.nets, self.cards or self.nets, strict=True))
 
     @cached_property
     def out(self) -> list[list[int]]:
@@ -147,6 +163,7 @@ class System:
                     edge = self.edges[number]
                     through = node != base and self.kinds[node] == "GPU"
                     ends = edge.type == PathType.NVL and self.kinds[edge.dst] == "GPU" and len(path.links) == 1
+                    ends = ends and self.rules.is_since("2.8")
                     if self.back[number] < 0 or (through and not ends):
                         continue
                     kind, width = self._type(edge, path), min(path.bandwidth, edge.bandwidth)
@@ -179,7 +196,8 @@ class System:
     def paths(self) -> dict[tuple[int, int], Path]:
         """The paths that are taken, by (from, to): ncclTopoComputePaths."""
         paths = dict(self.direct)
-        farthest = PathType.SYS if self.amd_cpu and len(self.gpus) <= 2 else PathType.PXB
+        by_amd = self.amd_cpu and (len(self.gpus) <= 2 or not self.newest)
+        farthest = PathType.SYS if by_amd else PathType.PXB
         for gpu in self.gpus:
             for peer in self.gpus:
                 path = paths.get((peer, gpu))
@@ -192,7 +210,8 @@ class System:
             for gpu in self.gpus:
                 self._forward(paths, near, gpu, net)
                 path = paths.get((gpu, net))
-                if path and path.type < PathType.PHB and path.through < 0 and (gpu, net) in self.copied:
+                direct = path is not None and (path.through < 0 or not self.newest)
+                if path and path.type < PathType.PHB and direct and (gpu, net) in self.copied:
                     cpu = self.local_cpu[gpu]
                     paths[net, gpu], paths[gpu, net] = _joined(paths, net, cpu, gpu), _joined(paths, gpu, cpu, net)
                     near.forget(gpu, net)
@@ -211,7 +230,8 @@ class System:
 
     def _forward(self, paths: dict[tuple[int, int], Path], near: "Locality", gpu: int, net: int) -> None:
         """Let the NIC's own GPU send what another GPU has for it, over NVLink (PXN)."""
-        peer = near.gpu_of(net) if self.rules.uses_pxn else -1
+        relay = near.gpu_of if self.newest else lambda net: self._old_relay(paths, gpu, net)
+        peer = relay(net) if self.rules.uses_pxn else -1
         if peer in (-1, gpu) or self.hosts[peer] != self.hosts[gpu]:
             return
         own, other, wire = paths.get((gpu, net)), paths[peer, net], paths.get((peer, gpu))
@@ -223,6 +243,26 @@ class System:
             joined.type, joined.through = PathType.PXN, peer
             paths[gpu, net] = joined
             near.forget(gpu, net)
+
+    def _old_relay(self, paths: dict[tuple[int, int], Path], gpu: int, net: int) -> int:
+        """The GPU that forwards before 2.18: one whose first NIC it is, else the last that is nearer or wider."""
+        relay, own = -1, paths.get((gpu, net)) or Path()
+        for peer in self.gpus:
+            other, wire = paths.get((peer, net)) or Path(), paths.get((peer, gpu)) or Path()
+            no_better = other.bandwidth <= own.bandwidth and own.type <= PathType.PXB
+            if peer == gpu or other.type > PathType.PXB or wire.type > PathType.NVL or no_better:
+                continue
+            relay = peer
+            if self._first_net(paths, peer) == net:
+                break
+        return relay
+
+    def _first_net(self, paths: dict[tuple[int, int], Path], gpu: int) -> int:
+        """The NIC of a GPU before 2.18: of the widest and then nearest that of its number (ncclTopoGetLocalNet)."""
+        ways = {net: paths.get((net, gpu)) or Path() for net in self.nets}
+        best = min((-path.bandwidth, path.type) for path in ways.values())
+        nets = [net for net, path in ways.items() if (-path.bandwidth, path.type) == best]
+        return nets[self.numbers[self.gpus.index(gpu)] % len(nets)]
 
     def _weigh(self, src: int, path: Path) -> None:
         """ncclTopoFollowPath: PCIe by way of an Intel CPU takes 6/5 between GPUs; what comes to old ones, 1/8 back."""
@@ -264,9 +304,11 @@ class System:
             for gpu in self.gpus
         )
 
-    def pcie(self, gpu: int) -> int:
-        """MB/s of a GPU's PCIe link; -1 without one."""
-        return next((self.edges[i].bandwidth for i in self.out[gpu] if self.edges[i].type == PathType.PIX), -1)
+    @cached_property
+    def pcie(self) -> dict[int, tuple[int, ...]]:
+        """The PCIe link of every GPU that has one, up and down."""
+        up = ((gpu, next((i for i in self.out[gpu] if self.edges[i].type == PathType.PIX), -1)) for gpu in self.gpus)
+        return {gpu: (edge, self.back[edge]) for gpu, edge in up if edge >= 0}
 
 
 def _merged(one: PathType, other: PathType) -> PathType:
