@@ -130,7 +130,7 @@ def simulate_all(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] =
             if (row, at) not in kept:
                 alone, options = replace(sample.table, rows=(row,)), sample.options or forced(sample.table)
                 kept[row, at], _ = compare_table(sample.topology, alone, pace=at, options=options, quick=True)
-        yield [found for row in sample.table.rows for found in kept[row, at]]
+        yield [compared for row in sample.table.rows for compared in kept[row, at]]
 
 
 def cost(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] = ()) -> float:
