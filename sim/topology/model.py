@@ -2,9 +2,9 @@
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,8 @@ from sim.units import fmt_object
 if TYPE_CHECKING:
     import networkx as nx
 
+PAIRS_KEPT, ROUTES_KEPT = 1024, 64
+"""Pairs up to which routes that were asked for are kept, and how many such questions."""
 PAIRS_LOOKED_AT = 64
 """Pairs of ranks that tell how far messages go."""
 
@@ -178,7 +180,8 @@ class Topology:
         check_names([others.get("name", "")], "machine")
         check_names(others.get("assumed", ()), "machine note")
         other = copy.copy(self)
-        other.__dict__.pop("_route", None)
+        for kept in ("_route", "_again"):
+            other.__dict__.pop(kept, None)
         for name, value in others.items():
             object.__setattr__(other, name, value)
         return other
@@ -267,7 +270,20 @@ class Topology:
     def routes(self, src: Sequence[int] | Ints, dst: Sequence[int] | Ints) -> Routes:
         """The route of every pair of device indices. Raises InputError for a pair nothing connects."""
         a, b = np.asarray(src, dtype=np.int32), np.asarray(dst, dtype=np.int32)
-        return self._route(a, b)
+        return self._again(a.tobytes(), b.tobytes()) if len(a) <= PAIRS_KEPT else self._route(a, b)
+
+    @cached_property
+    def _again(self) -> Callable[[bytes, bytes], Routes]:
+        """Routes of few pairs, kept: every size and fault of one algorithm asks for the same."""
+
+        @lru_cache(ROUTES_KEPT)
+        def again(src: bytes, dst: bytes) -> Routes:
+            found = self._route(np.frombuffer(src, np.int32), np.frombuffer(dst, np.int32))
+            for part in found:
+                part.setflags(write=False)
+            return found
+
+        return again
 
     @cached_property
     def _route(self) -> Router:
