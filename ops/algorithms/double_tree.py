@@ -27,14 +27,16 @@ def _in_order(n: int) -> Ints:
     return parent
 
 
-def two_parents(n: int) -> tuple[Ints, Ints]:
+def two_parents(n: int, *, turned: bool = False) -> tuple[Ints, Ints]:
     """Parents in both trees: the second is the first mirrored where n is even, else shifted by one rank.
+
+    The other way round where it is `turned`, as before NCCL 2.8.
 
     >>> [p.tolist() for p in two_parents(4)]
     [[-1, 2, 0, 2], [1, 3, 1, -1]]
     """
     first = _in_order(n)
-    if n % 2 == 0:
+    if (n % 2 == 0) is not turned:
         other = np.where(first == NOTHING, n, first)
         second = np.where(other == n, NOTHING, n - 1 - other)[::-1]
     else:
@@ -157,7 +159,7 @@ def _two_trees(n: int) -> tuple[Tree, Tree]:
     return tree(first), tree(second)
 
 
-def _chained(n: int, group: int, *, balanced: bool) -> tuple[Tree, Tree]:
+def _chained(n: int, group: int, *, balanced: bool, turned: bool) -> tuple[Tree, Tree]:
     """A chain in each node, whose first ranks are joined by double trees between the nodes; one node has it both ways.
 
     Where it is `balanced`, a node's first child hangs on its second rank, the other child and the node's parent on the
@@ -174,9 +176,9 @@ def _chained(n: int, group: int, *, balanced: bool) -> tuple[Tree, Tree]:
         return tree(np.where(local == 0, above[node], np.arange(n) - 1))
 
     nodes = n // g
-    first, second = two_parents(nodes)
+    first, second = two_parents(nodes, turned=turned)
     node_of, parent = np.arange(nodes), np.where(second == NOTHING, 0, second)
-    mirrored = node_of > parent if nodes % 2 == 0 else (node_of - 1) % nodes < (parent - 1) % nodes
+    mirrored = node_of > parent if (nodes % 2 == 0) is not turned else (node_of - 1) % nodes < (parent - 1) % nodes
     return joined(first, node_of < first), joined(second, mirrored)
 
 
@@ -186,14 +188,17 @@ def _chained(n: int, group: int, *, balanced: bool) -> tuple[Tree, Tree]:
     exact=False,
     only=whole_nodes,
     pieces=_halves,
-    cost=lambda n, *, group, segments, balanced: _both_ways_cost(_chained(n, group, balanced=balanced), segments),
+    cost=lambda n, *, segments, **shape: _both_ways_cost(_chained(n, **shape), segments),
     ids={"nccl": "Tree"},
     reference="NCCL src/graph/trees.cc, src/graph/connect.cc",
 )
 @titled("NCCL tree")
-def nccl_tree(n: int, *, group: Group = 0, segments: Segments = 8, balanced: bool = True) -> Steps:
+def nccl_tree(
+    n: int, *, group: Group = 0, segments: Segments = 8, balanced: bool = True, turned: bool = False
+) -> Steps:
     """A chain inside each node, double binary trees between nodes: sums go up, totals come back, pipelined.
 
-    The first rank of a node carries the traffic between nodes, `balanced` the first two. The claim is a bound.
+    The first rank of a node carries the traffic between nodes, `balanced` the first two. The second tree is the first
+    mirrored for even numbers of nodes, `turned` by a node as before NCCL 2.8. The claim is a bound.
     """
-    yield from up_and_down(_chained(n, group, balanced=balanced), segments)
+    yield from up_and_down(_chained(n, group, balanced=balanced, turned=turned), segments)

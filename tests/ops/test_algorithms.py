@@ -173,7 +173,8 @@ def test_who_works_in_one_binary_tree_rests_in_the_other(n):
     first, second = two_parents(n)
     busy = set(first[first >= 0].tolist()) & set(second[second >= 0].tolist())
     assert busy == set() if n % 2 == 0 else busy <= {0}
-    for parents in (first, second):
+    _, turned = two_parents(n, turned=True)
+    for parents in (first, second, turned):
         assert (np.bincount(parents[parents >= 0], minlength=n) <= 2).all()
         assert (parents < 0).sum() == 1
 

@@ -121,6 +121,7 @@ def decision_of(
         settings["group"] = seen.group if choice.collective in POINT_TO_POINT else len(seen.nodes[0])
     if candidate.algorithm == "Tree":
         settings["balanced"] = seen.balanced
+        settings |= {"turned": True} if seen.situation.tables.turned else {}
     if "segments" in entry.params:
         settings["segments"] = _segments(choice, candidate)
     orders = rooted_orders(seen, root) if COLLECTIVES[choice.collective].rooted else seen.orders

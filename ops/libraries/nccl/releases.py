@@ -67,6 +67,8 @@ class Release:
     tree_shape: Literal["balanced", "by_nodes", "split"] = "balanced"
     """Shape of trees: balanced since 2.10; since 2.8 simple on two nodes, else split on Volta and balanced on newer
     GPUs; split before (`src/init.cc`, `src/graph/search.cc`)."""
+    turned: bool = False
+    """Is the second tree the first turned by a node where their number is even (before 2.8, `src/graph/trees.cc`)?"""
     nvlink: float = 20.0
     """GB/s of an NVLink of Volta and Ampere (`src/graph/topo.h`)."""
     cross_again: int = 2
@@ -221,6 +223,7 @@ _2_7 = replace(
     speeds=dict.fromkeys(constants.GENERATIONS, _2_7_SPEEDS),
     net_speeds=dict.fromkeys(constants.GENERATIONS, _2_7_SPEEDS),
     tree_shape="split",
+    turned=True,
 )
 RELEASES: dict[str, Release] = {
     ".".join(map(str, release.since)).removesuffix(".0"): release

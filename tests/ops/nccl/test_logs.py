@@ -234,7 +234,8 @@ def test_the_fast_nic_near_the_only_gpu_is_taken(release):
 def joints(seen, tree):
     """Child and parent of every edge of a tree, by place in the order of a channel."""
     n = seen.situation.n
-    schedule = ALGORITHMS["allreduce.nccl_tree"].schedule(n, group=seen.group, segments=1, balanced=seen.balanced)
+    entry, turned = ALGORITHMS["allreduce.nccl_tree"], seen.situation.tables.turned
+    schedule = entry.schedule(n, group=seen.group, segments=1, balanced=seen.balanced, turned=turned)
     up = (schedule.op == 1) | (schedule.to_slot[schedule.moves[:-1]] >= 2)
     slot = schedule.from_slot[schedule.moves[:-1]]
     chosen = up & (slot % 2 == tree) & (schedule.src != schedule.dst)
@@ -252,8 +253,12 @@ def relatives(seen, channel, rank):
 @each_row(
     "spec, release, rank, channels",
     [
-        # the second tree of 2.7, of channels 2 and 3, is another one: it turns the first by a node
-        (V100.replace("count: 4, band", "count: 16, band"), "2.7", 24, [({25, 20, 28}, {16}), ({25}, {27})]),
+        (
+            V100.replace("count: 4, band", "count: 16, band"),
+            "2.7",
+            24,
+            [({25, 20, 28}, {16}), ({25}, {27}), ({25}, {28}), ({25}, {27})],
+        ),
         (V100, "2.10", 0, [({1, 8}, set()), ({1}, {3}), ({1}, {4}), ({1}, {3})]),
         (V100, "2.10", 4, [({5}, {9}), ({5}, {7}), ({5, 0}, {12}), ({5}, {7})]),
         (A100, "2.10", 0, [({1, 16}, set()), ({1}, {8})]),
