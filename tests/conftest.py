@@ -110,5 +110,3 @@ def garbage_is_looked_for_among_what_tests_make():
     gc.freeze()
     gc.set_threshold(7_000)  # ten times the usual: to look through syntax trees as they grow was most of reading them
     gc.enable()
-    yield
-    gc.unfreeze()  # what is left over at the end is cleared away as ever
