@@ -44,13 +44,16 @@ class Renaming:
         self._package = package
         self._names = {_dotted(path): _names(source, path) for path, source in sources.items()}
         self._rooms = {module.partition(".")[0] for module in self._names}
+        strings = rf"""["']({"|".join(self._rooms)})["'.]"""
+        self._may_name = re.compile("|".join((strings, *IMPORTERS)))  # only then expressions are looked at, too
 
     def renamed(self, source: str, path: str) -> str:
         """A source as it stands in the package. Raises ValueError where a module's name is put together."""
         code = source.encode()
         starts = [0, *accumulate(len(line) for line in code.splitlines(keepends=True))]
         edits: dict[Span, str] = {}
-        named = (node for node in _nodes(ast.parse(source, path)) if isinstance(node, NAMING))
+        expressions = self._may_name.search(source) is not None
+        named = (node for node in _nodes(ast.parse(source, path), expressions=expressions) if isinstance(node, NAMING))
         for node in named:
             for place, text in self._edits(node, path):
                 begin = starts[place.lineno - 1] + place.col_offset
@@ -94,13 +97,16 @@ class Renaming:
         return bool(dot) and (text in self._names or name in self._names.get(module, ()))
 
 
-def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node that has a place of its own in the source: the text between the braces of an f-string has none."""
+def _nodes(tree: ast.AST, *, expressions: bool) -> Iterator[ast.AST]:
+    """Yield every node that has a place of its own in the source; of statements alone where that is enough.
+
+    The text between the braces of an f-string has no place.
+    """
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         yield node
-        without = ast.Constant if isinstance(node, ast.JoinedStr) else ()
+        without = ast.Constant if isinstance(node, ast.JoinedStr) else () if expressions else ast.expr
         waiting += (child for child in ast.iter_child_nodes(node) if not isinstance(child, without))
 
 

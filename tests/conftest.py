@@ -87,9 +87,10 @@ def readers_refuse_in_sentences_of_their_own():
 def pages_look_for_components_once_and_are_waited_for():
     """Nothing is installed meanwhile."""
     if "streamlit.testing.v1" in sys.modules:
-        from tests.once import look_for_components_once, wait_for_pages
+        from tests.once import look_at_one_entry, look_for_components_once, wait_for_pages
 
         look_for_components_once()
+        look_at_one_entry()
         wait_for_pages()
 
 
@@ -109,5 +110,3 @@ def garbage_is_looked_for_among_what_tests_make():
     gc.freeze()
     gc.set_threshold(7_000)  # ten times the usual: to look through syntax trees as they grow was most of reading them
     gc.enable()
-    yield
-    gc.unfreeze()  # what is left over at the end is cleared away as ever

@@ -13,6 +13,8 @@ from typing import Any
 
 PACKAGES = ("sim", "ops", "ui")
 ANCHORED = ("match", "fullmatch")
+_WITHOUT: dict[int, tuple[Any, int]] = {}
+"""Tuples and dicts of modules that had no pattern in them, each with its length then."""
 
 
 class Work:
@@ -36,7 +38,7 @@ def counted(*, lines: bool = True) -> Iterator[Work]:
     for module in list(sys.modules.values()):
         if isinstance(module, ModuleType) and module.__name__.partition(".")[0] in PACKAGES:
             for name, value in list(vars(module).items()):
-                other = stand_ins.get(id(value)) or _with_counted(value, work)
+                other = stand_ins.get(id(value)) or _looked_through(value, work)
                 if other is not value:
                     changed.append((module, name, value))
                     setattr(module, name, other)
@@ -58,6 +60,19 @@ def _tracing(work: Work) -> Callable[..., Any]:
         return trace
 
     return trace
+
+
+def _looked_through(value: Any, work: Work) -> Any:
+    """Return what `_with_counted` does; a value without patterns is looked through again when it has grown."""
+    if type(value) not in (tuple, dict):
+        return _with_counted(value, work)
+    known, length = _WITHOUT.get(id(value), (None, 0))
+    if known is value and length == len(value):
+        return value
+    other = _with_counted(value, work)
+    if other is value:
+        _WITHOUT[id(value)] = value, len(value)
+    return other
 
 
 def _with_counted(value: Any, work: Work) -> Any:

@@ -20,6 +20,7 @@ _LEAVES = (names.LITERAL, names.NOT_LITERAL, names.ANY, names.IN)
 Node = tuple[Any, Any]
 
 
+@cache
 def superlinear(pattern: re.Pattern[str], *, anchored: bool) -> str:
     """Return what in a pattern is superlinear, or nothing; `anchored` where it is tried at one place only."""
     nodes = list(parser.parse(pattern.pattern, pattern.flags))

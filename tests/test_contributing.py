@@ -229,7 +229,7 @@ def matches(printed, line):
     return printed == line or (line.endswith("…") and printed.startswith(line[:-1]))
 
 
-TURNS = 6
+TURNS = 3
 """Recipes that are tried a day."""
 EVERY = pytest.mark.parametrize(
     "project, turn",

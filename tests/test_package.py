@@ -221,7 +221,7 @@ def test_an_editable_installation_is_refused_in_a_sentence(installed):
 
 
 @pytest.mark.slow
-@pytest.mark.turns("words")
+@pytest.mark.turns("words", "status")
 @pytest.mark.parametrize(
     "words, status",
     [

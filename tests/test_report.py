@@ -12,6 +12,7 @@ from ops.plan import Plan
 from ops.report import report_of, with_hosts_and_nics
 from sim.units import fmt_bandwidth, fmt_time
 from terminal import BAD_INPUT, DONE
+from tests.tables import each_row
 
 FOLDER = "tests/data/nvidia-smi-topo"
 CAPTURES = (
@@ -70,7 +71,7 @@ def test_what_saves_most_is_what_the_run_saves(written):
         assert change["before_s"] - change["after_s"] == pytest.approx(change["saves_s"])
 
 
-@pytest.mark.parametrize(("hosts", "nics"), [(1, 2), (2, 4), (3, 8)])
+@each_row("hosts, nics", [(1, 2), (2, 4), (3, 8)], days=3)
 def test_a_machine_has_the_hosts_and_nics_that_are_set(hosts, nics):
     plan = with_hosts_and_nics(Plan(machine="dgx_a100"), hosts, nics)
     report = report_of(plan)

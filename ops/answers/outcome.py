@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ops.answers.sending import Sending, sending_of
-from ops.answers.waits import Holder, link_name, link_waited_for, rank_waited_for
+from ops.answers.waits import Holder, link_name, link_names, link_waited_for, rank_waited_for
 from ops.plan import Plan
 from ops.plan.notation import entries, listed
 from ops.run import Run, kept
@@ -197,8 +197,7 @@ def of_trace(trace: Trace, run: Run | None = None, plan: Plan | None = None) -> 
 
 
 def _links(topology: Topology, carried: Floats, bandwidth: Floats, use: Floats) -> Links:
-    names = tuple(link_name(topology, i) for i in range(len(topology.links)))
-    return Links(names, bandwidth, topology.latency, carried, use)
+    return Links(tuple(link_names(topology)), bandwidth, topology.latency, carried, use)
 
 
 def _is_same(one: Any, other: Any) -> bool:

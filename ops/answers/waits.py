@@ -1,5 +1,6 @@
 """Who waits for what: the link or the rank that holds up the end of a run, and how many ranks it holds up."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from ops.run import Run
 from sim.base.ragged import row_numbers, take
 from sim.topology import Floats, Topology
+from sim.topology.devices import names_of
 from sim.trace import Trace
 from sim.trace.breakdown import PARTS, Breakdown
 
@@ -39,11 +41,9 @@ def link_waited_for(run: Run) -> Holder | None:
     path = run.path
     if not run.time:
         return None
-    use, seconds = run.link_use, np.zeros(len(run.topology.links))
-    for i, spent in zip(run.breakdown.path.tolist(), _spent(run.breakdown, FLOWING).tolist(), strict=True):
-        route = path.route_of(i)
-        if len(route):
-            seconds[route[np.argmax(use[route])]] += spent
+    busiest = _busiest_links(run, run.breakdown.path)
+    crosses = busiest >= 0
+    seconds = np.bincount(busiest[crosses], _spent(run.breakdown, FLOWING)[crosses], len(run.topology.links))
     if not seconds.any():
         return None
     link = int(np.argmax(seconds))
@@ -54,6 +54,22 @@ def link_waited_for(run: Run) -> Holder | None:
     back = [i for i, other in enumerate(run.topology.links) if (other.src, other.dst) == (ends.dst, ends.src)]
     one, both = (_ranks_behind(path, _crossing(path, links)) for links in ([link], [link, *back]))
     return Holder(f"{ends.src} ↔ {ends.dst}" if both > one else name, share, both, link)
+
+
+def _busiest_links(run: Run, transfers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the link that the run uses most on the way of each transfer, the first of several; -1 where none is."""
+    offsets, links = take(*run.path.routes, run.path.route[transfers])
+    row, use = row_numbers(offsets), run.link_use[links]
+    order = np.lexsort((-np.arange(len(row)), use, row))  # the last of each row has the greatest use
+    busiest = np.full(len(transfers), -1, np.int64)
+    busiest[row[order]] = links[order]
+    return busiest
+
+
+def link_names(topology: Topology) -> Iterator[str]:
+    """Return all links by their two ends."""
+    names, (src, dst) = [*names_of(topology.devices)], (end.tolist() for end in topology.ends)
+    return (f"{names[a]} → {names[b]}" for a, b in zip(src, dst, strict=True))
 
 
 def link_name(topology: Topology, link: int) -> str:

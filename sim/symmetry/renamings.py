@@ -61,6 +61,20 @@ class Digits(NamedTuple):
             place *= size
         return result
 
+    def turned_in_a_row(self, number: int, by: Numbers) -> Numbers:
+        """Return what renamings make of one number, each of what the one before it has made; the number is first.
+
+        >>> rotation(5).ranks.turned_in_a_row(1, np.array([1, 3, 4])).tolist()
+        [1, 2, 0, 4]
+        """
+        result, place, rest = np.zeros(len(by) + 1, np.int64), 1, number
+        for size, weight in zip(self.size[::-1].tolist(), self.weight[::-1].tolist(), strict=True):
+            rest, digit = divmod(rest, size)
+            turns = np.append(0, np.cumsum(by // weight % size)) if weight else 0
+            result += (digit + turns) % size * place
+            place *= size
+        return result
+
     def to_front(self, numbers: ArrayLike) -> Numbers:
         """For each number the renaming that makes nought of the first digit that follows each digit of ranks."""
         rest = np.asarray(numbers, np.int64)

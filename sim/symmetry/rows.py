@@ -291,10 +291,7 @@ def chain(schedule: FoldedSchedule, path: Numbers, rank: int, sender: Numbers) -
 
     `path` are its classes in order; rank 0's transfer of class `path[k + 1]` waits for that of rank `sender[k]`.
     """
-    ranks = np.empty(len(path), np.int64)
-    ranks[-1] = rank
-    for k in range(len(path) - 2, -1, -1):
-        ranks[k] = schedule.symmetry.ranks.turned(ranks[k + 1], sender[k])
+    ranks = schedule.symmetry.ranks.turned_in_a_row(rank, sender[::-1])[::-1]
     return Chosen(path, ranks, np.arange(-1, len(path) - 1))
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from sim.base.ragged import take
 from sim.topology import Floats
 from sim.trace import Trace
 from sim.trace.link_load import Spell, spells
@@ -138,16 +139,19 @@ def _same(moments: Floats, others: Floats, spans: Floats) -> Floats:
 def _lead(trace: Trace, path: Path) -> Floats:
     """Seconds of overhead and latencies; a switch runs no software, and what crosses no link costs neither."""
     topology = trace.topology
-    latency = np.array([topology.latency[trace.route_of(int(i))].sum() for i in path])
-    hops = np.diff(trace.routes.offsets)[trace.route[path]]
+    offsets, links = take(*trace.routes, trace.route[path])
+    hops, latency = np.diff(offsets), np.zeros(len(path))
+    latency[hops > 0] = np.add.reduceat(topology.latency[links], offsets[:-1][hops > 0])
     overhead = np.where(trace.schedule.src[path] < trace.schedule.n, topology.overhead, 0.0)
     return np.where(hops > 0, overhead + latency, 0.0)
 
 
 def _alone(trace: Trace, path: Path) -> Floats:
     """Seconds that the bytes of transfers take on the narrowest link of their routes."""
-    narrowest = [trace.topology.bandwidth[trace.route_of(int(i))].min(initial=math.inf) for i in path]
-    return np.asarray(trace.bytes[path] / np.array(narrowest))
+    offsets, links = take(*trace.routes, trace.route[path])
+    away, narrowest = np.diff(offsets) > 0, np.full(len(path), math.inf)
+    narrowest[away] = np.minimum.reduceat(trace.topology.bandwidth[links], offsets[:-1][away])
+    return np.asarray(trace.bytes[path] / narrowest)
 
 
 def _with_a_fault(trace: Trace, path: Path, through: Floats) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cli import main
@@ -66,7 +66,6 @@ def compared(changes):
     return json.loads(out.getvalue())
 
 
-@settings(max_examples=60)
 @given(CHANGES)
 def test_the_numbers_of_an_answer_are_those_of_both_runs_in_every_language(changes):
     data = compared(changes)

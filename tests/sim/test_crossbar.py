@@ -74,6 +74,7 @@ def test_the_compiled_kernel_keeps_the_table_as_the_plain_one_does():
         assert ours(case).end.tobytes() == slow.tobytes()
 
 
+@pytest.mark.turns("entrances", "exits", "late")
 @pytest.mark.parametrize(
     "entrances, exits, late", [(33, 64, 0.0), (64, 64, 0.0), (64, 64, 0.02), (40, 70, 0.0), (70, 33, 0.0)]
 )

@@ -57,7 +57,7 @@ def test_a_machine_with_thinner_nvlinks_still_adds_in_its_switch(spec):
     assert thin.chosen.time == pytest.approx(usual.chosen.time, rel=0.5)
 
 
-@each_row("name", [name for name in MACHINES if build(name).generation])
+@each_row("name", [name for name in MACHINES if build(name).generation], days=3)
 def test_formats_keep_the_generation(name):
     machine = edited(build(name), ["set_class:times=0.9"])
     assert read_topology(write_topology(machine, "ringside_yaml"), "again").generation == machine.generation

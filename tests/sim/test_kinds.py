@@ -62,6 +62,7 @@ def at_once(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.turns("name", "n")
 @pytest.mark.parametrize(
     ("name", "n"),
     [

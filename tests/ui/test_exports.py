@@ -137,6 +137,7 @@ def test_shots_that_cannot_be_are_refused(shot, says):
         ("broadcast.chain", "numa:p2p=no", 8),
         ("allgather.linear", "nodes:nodes=8,gpus=8", 64),
     ],
+    days=5,
 )
 @each_row("view", sorted(DRAWINGS))
 def test_any_run_can_be_drawn(name, machine, n, view):

@@ -28,7 +28,6 @@ CALLED = r"\{[^}]*\}|(?:GPU|[Rr]ank |[Ss]tage |阶段 |step |第 )\d+|LL128|1F1B
 """Numbers that are names, and places to fill in."""
 STEPS = [(name, k) for name, lesson in LESSONS.items() for k in range(1, len(lesson.steps) + 1)]
 TURNS = [(name, k, turn) for name, k in STEPS for turn in range(1 + len(LESSONS[name].steps[k - 1].again))]
-ASKED = [(name, k, turn) for name, k, turn in TURNS if LESSONS[name].steps[k - 1].ask]
 
 
 def runs_of(step):
@@ -44,10 +43,8 @@ def learn(**words):
     return at
 
 
-@pytest.mark.slow
-@each_row("name, number, turn", ASKED)
-def test_every_question_has_one_right_answer_and_an_explanation(name, number, turn):
-    step = step_of(name, number, turn)
+def check_question(name, number, step):
+    """A question has one right answer and an explanation."""
     runs, ask = runs_of(step), step.ask
     answer = ask.answer(runs)
     assert ask.grade(answer, runs)
@@ -69,9 +66,8 @@ def numbers(text):
     return set(re.findall(r"\d+(?:\.\d+)?", text))
 
 
-@each_row("name, number, turn", TURNS)
-def test_figures_in_the_words_of_a_lesson_are_those_of_its_runs(name, number, turn):
-    step = step_of(name, number, turn)
+def check_figures(name, number, turn, step):
+    """Figures in the words of a lesson are those of its runs."""
     runs = runs_of(step)
     words = figures(runs) | dict(step.ask.facts(runs) if step.ask else {})
     answer = step.ask.answer(runs) if step.ask else ""
@@ -83,6 +79,20 @@ def test_figures_in_the_words_of_a_lesson_are_those_of_its_runs(name, number, tu
         texts = {key: text for key, text in texts.items() if key.removeprefix(f"lesson.{name}.{number}") in parts}
         typed = {key: numbers(re.sub(CALLED, "", text)) - true for key, text in texts.items()}
         assert {key: wrong for key, wrong in typed.items() if wrong} == {}
+
+
+@pytest.mark.slow
+@each_row("name, number, turn", TURNS, over=["turn"])
+def test_a_step_of_a_lesson_is_asked_explained_and_a_small_page_that_plays_offline(name, number, turn):
+    step = step_of(name, number, turn)
+    if step.ask:
+        check_question(name, number, step)
+    check_figures(name, number, turn, step)
+    if isinstance(step.plan, Plan):
+        traces = [run.trace for run in runs_of(step)]
+        language = languages()[(number + turn) % len(languages())]
+        size = len(played(traces, Shot(step.view, language=language)))
+        assert 200_000 < size < 300_000  # it is whole
 
 
 def test_before_an_answer_a_timeline_shows_its_beginning_and_nothing_of_what_is_asked():
@@ -143,21 +153,6 @@ def test_a_wrong_answer_leads_back_to_the_run_and_the_right_one_is_told_when_ask
     at.number_input(key="answer_ring_3_number").set_value(112.0)
     next(b for b in at.button if b.label == "Check").click().run()
     assert at.success[0].value.startswith("Right: 112 MiB.")
-
-
-@pytest.mark.slow
-@pytest.mark.turns("language")
-@pytest.mark.parametrize("language", languages())
-def test_every_lesson_is_a_small_page_that_plays_offline(language):
-    sizes = {}
-    for name, number, turn in TURNS:
-        step = step_of(name, number, turn)
-        if isinstance(step.plan, Plan):
-            traces = [run.trace for run in runs_of(step)]
-            sizes[name, number, turn] = len(played(traces, Shot(step.view, language=language)))
-    assert {name for name, *_ in sizes} >= {"basics", "nccl", "topo", "hierarchical"}
-    assert {key: size for key, size in sizes.items() if size >= 300_000} == {}
-    assert max(sizes.values()) > 200_000  # it is whole
 
 
 def test_a_damaged_link_to_a_lesson_is_told():

@@ -36,6 +36,7 @@ def pasted(text, machine="", lang="en"):
     return at
 
 
+@pytest.mark.turns("lang")
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_table_becomes_two_medians(lang):
     at = pasted(TABLE, "dgx_a100", lang)
@@ -60,6 +61,7 @@ def slowed(times):
     )
 
 
+@pytest.mark.turns("lang")
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_first_sentence_is_what_a_run_reaches(lang):
     at = pasted(slowed(4), "dgx_a100", lang)

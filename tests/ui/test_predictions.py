@@ -50,7 +50,7 @@ def test_every_lesson_asks_something_again():
     assert all(len(step.again) <= len(SPACING) for lesson in LESSONS.values() for step in lesson.steps)
 
 
-@each_row("name, number, turn", AGAIN)
+@each_row("name, number, turn", AGAIN, over=["turn"])
 def test_what_is_asked_again_is_of_another_case(name, number, turn):
     first, again = step_of(name, number), step_of(name, number, turn)
     assert again.again == ()

@@ -42,6 +42,7 @@ def test_a_capture_leads_to_its_report_and_a_link_back_to_it():
     assert state_of(again, ReportState).plan == state_of(at, ReportState).plan
 
 
+@pytest.mark.turns("language", "says")
 @pytest.mark.parametrize(
     ("language", "says"), [("en", "2 hosts: 4 GPUs, 4 NICs"), ("zh", "2 台主机：4 个 GPU、4 个 NIC")]
 )

@@ -52,7 +52,7 @@ SMALL = {"zero": {"model": "gpt2"}, "fsdp": {"model": "gpt2"}}
 
 
 @pytest.mark.slow
-@each_row("name", list(WORKLOADS))
+@each_row("name", list(WORKLOADS), days=3)
 def test_every_workload_is_drawn(name):
     at = page(workload=name, **SMALL.get(name, {}))
     assert not at.error, [e.value for e in at.error]

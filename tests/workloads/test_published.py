@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 
 import cli
-from ops.measured.steps import PublishedRow, StepGroup, kept, predicted, predicted_rows, sources
+from ops.measured.steps import PublishedRow, StepGroup, kept, predicted_rows, sources
 from ops.training.models import MODELS
 from sim.errors import InputError
 from sim.machines import build
 from terminal import BAD_INPUT
+from tests.contract import adapter
+from tests.contract.plain import compact
+from tests.contract.store import stored
+from tests.contract.words import differences, table
+from tests.tables import each_row
 from tests.workloads.by_hand import run
 
 MEASURED = Path(__file__).parents[1] / "data" / "ddp" / "v100-2-to-16-gpus.txt"
@@ -21,6 +26,11 @@ NAMES = {
     "resnext50_32x4d": "resnext50",
     "resnext101_32x8d": "resnext101",
 }
+AGAIN = [
+    ("llm_foundry", "A100 MPT 350m, micro-batch 18"),
+    *(("pytorch_ddp", group.name) for group in sources()["pytorch_ddp"].groups),
+]
+"""The groups of the smallest machines."""
 
 
 @pytest.mark.parametrize(
@@ -60,23 +70,33 @@ def measured():
 
 def test_steps_of_ddp_on_v100_are_within_3_percent():
     """One GPU's step without DDP is given; the other 20 rows are predicted, those of one GPU with DDP too."""
-    rows = list(predicted("pytorch_ddp"))
+    rows = [row for row in kept() if row.source == "pytorch_ddp"]
     assert [(row.ranks, row.measured) for row in rows if not row.reference] == [(n, s) for _, n, s in measured()]
     assert max(abs(row.error) for row in rows if not row.reference) < 0.0305
 
 
-def test_what_was_kept_of_published_steps_is_what_is_simulated():
-    """Every source is kept whole; the rows of the smallest machines are simulated again."""
+def test_every_published_source_is_kept_whole():
     old = kept()
     assert {row.source for row in old} == {name for name, source in sources().items() if source.groups}
     for name, source in sources().items():
         rows = [(row.group, row.ranks, row.published) for row in old if row.source == name]
         assert rows == [(group.name, row.ranks, row.published) for group in source.groups for row in group.rows]
     assert sum(not row.reference for row in old) >= 60
-    group = next(group for group in sources()["llm_foundry"].groups if group.name == "A100 MPT 350m, micro-batch 18")
-    again = list(predicted_rows("llm_foundry", group, "tokens/s/GPU"))
-    assert [row.predicted for row in again] == pytest.approx([row.predicted for row in old if row.group == group.name])
+
+
+@each_row("source, name", AGAIN, days=len(AGAIN))
+def test_what_was_kept_of_published_steps_is_what_is_simulated(source, name):
+    group = next(group for group in sources()[source].groups if group.name == name)
+    again = list(predicted_rows(source, group, sources()[source].unit))
+    assert [row.predicted for row in again] == pytest.approx([row.predicted for row in kept() if row.group == name])
     assert again[0].predicted == pytest.approx(again[0].published, rel=1e-3)
+
+
+def test_the_terminal_says_what_was_kept(monkeypatch):
+    """The stored answer is that of the simulation, which `./check --long` asks for."""
+    monkeypatch.setattr("terminal.accuracy.predicted", lambda name: [row for row in kept() if row.source == name])
+    line = "accuracy --steps pytorch_ddp"
+    assert [*differences(stored("commands")[line], compact(adapter.command(line)), table())] == []
 
 
 @pytest.mark.parametrize("seconds", (0.02, 0.1, 10.0))

@@ -56,7 +56,7 @@ def searched(machine, collective, size):
 @each_row(
     "machine, collective, size",
     product(MACHINES, SEARCHED, (1 << 14, 1 << 20, 1 << 26)),
-    over=["size", "collective"],
+    days=6 * len(SEARCHED),
 )
 def test_it_meets_every_registered_algorithm_and_never_beats_the_bound(machine, collective, size):
     found = searched(machine, collective, size)
@@ -76,7 +76,7 @@ def test_where_links_are_alike_it_is_near_the_bound():
 
 
 @pytest.mark.slow
-@each_row("machine, collective", product(("torus", "dgx1v"), SEARCHED), over=["machine"])
+@each_row("machine, collective", product(("torus", "dgx1v"), SEARCHED), days=4)
 def test_it_survives_a_file_and_takes_the_same_time_or_the_file_tells_both(machine, collective):
     found = searched(machine, collective, 1 << 26).searched
     text = write_schedule(found.work.schedule, "msccl_xml", machine=MACHINES[machine])

@@ -49,7 +49,7 @@ def table(path, systems, gpus):
 
 
 @pytest.mark.slow
-@each_row("name", KNOWN, days=5)
+@each_row("name", KNOWN, days=8)
 def test_a_system_is_known_by_any_of_its_names_on_any_number_of_gpus(tmp_path, capsys, name):
     counts = (2, 3, 5, 6, 7, 8, 12)
     assert main(["validate", table(tmp_path / "times.csv", [name], counts), "--json"]) == 0
