@@ -181,7 +181,7 @@ def _left_out(tables: list[Table], strange: Strange, output: str | None) -> Answ
     judged = judgements(fitted, pairs, unknown)
     own = own_rows(every, fitted, progress=tell)
     kept = entries(every, fitted, pairs, unknown)
-    kept["bands"] = bands_beside(tables, every, own, kept)
+    kept["bands"] = bands_beside(tables, every, fitted, own, kept)
     classes = class_errors(pairs, own, coverage(pairs, unknown))
     kept["classes"] = {one.name: as_dict(one) for one in classes}
     if output:

@@ -5,6 +5,7 @@ factor is drawn towards what NCCL or its vendor publishes, or what other generat
 tables say nothing. Shares of links end at 1.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,8 @@ class Sample:
     options: Variables | None = None
     base: Pace | None = None
     """What its other layers cost; the start of the fit unless given."""
+    share: float = 1.0
+    """How much it counts: several of one set-up count as one together."""
     simulated: dict[tuple[Measured, Pace], list[Compared]] = field(default_factory=dict, compare=False, repr=False)
     """Every row at every pace that was tried: fits that leave out some of the rows try the same again."""
 
@@ -134,9 +137,10 @@ def simulate_all(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] =
 
 
 def cost(samples: Sequence[Sample], pace: Pace, factors: Iterable[str] = ()) -> float:
-    """The mean of all tables' objectives; 0 where none has a row that is simulated."""
-    tables = [objective(rows) for rows in simulate_all(samples, pace, factors) if rows]
-    return sum(tables) / len(tables) if tables else 0.0
+    """The mean of all set-ups' objectives; 0 where none has a row that is simulated."""
+    every = zip(samples, simulate_all(samples, pace, factors), strict=True)
+    tables = [(objective(rows), sample.share) for sample, rows in every if rows]
+    return sum(error * share for error, share in tables) / sum(share for _, share in tables) if tables else 0.0
 
 
 def fit(
@@ -165,21 +169,34 @@ def fit(
         return replace(first, **{key: _value(felt[key], x) for key, x in zip(felt, strays, strict=True)})
 
     def misses(strays: Floats) -> Floats:
-        parts = [_weighed(rows) for rows in simulate_all(samples, pace_at(strays), felt) if rows]
-        return np.concatenate([*parts, DRAW * strays * math.sqrt(len(parts))])
+        tried.append(strays)
+        return errors(strays)
+
+    def errors(strays: Floats) -> Floats:
+        rows = itertools.chain.from_iterable(simulate_all(samples, pace_at(strays), felt))
+        return np.concatenate([np.log([row.simulated / row.measured for row in rows]), DRAW * strays])
+
+    def loss(squares: Floats) -> Floats:
+        slope = 1 / np.sqrt(1 + squares)
+        soft: Floats = weights * np.stack([2 / slope - 2, slope, -0.5 * slope**3])
+        return soft
 
     def slopes(strays: Floats) -> Floats:
-        here = misses(strays)
+        here = errors(strays)
+        if near and len(tried) == most:  # the last step is made: what lies beyond it is asked for, and not used
+            return np.zeros((len(here), len(felt)))
         steps = np.where(strays + STEP < bounds[1], STEP, -STEP)
-        return np.stack([(misses(strays + steps[k] * unit) - here) / steps[k] for k, unit in enumerate(units)], axis=1)
+        return np.stack([(errors(strays + steps[k] * unit) - here) / steps[k] for k, unit in enumerate(units)], axis=1)
 
+    tried: list[Floats] = []
     units = np.eye(len(felt))
     bounds = np.array([[_stray(prior, end) for prior in felt.values()] for end in (0, 1)])
     begin = np.clip([(near or {}).get(key, 0.0) for key in felt], bounds[0] + INSIDE, bounds[1] - INSIDE)
     most = rounds if near is None else rounds // 2
-    solved = least_squares(
-        misses, begin, jac=slopes, bounds=bounds, loss="soft_l1", f_scale=SOFT, max_nfev=most, x_scale=1.0
-    )
+    simulated = zip(samples, simulate_all(samples, pace_at(begin), felt), strict=True)
+    counts = np.full(len(felt), sum(sample.share for sample in samples))
+    weights = np.concatenate([*(sample.share * _weights(rows) for sample, rows in simulated), counts])
+    solved = least_squares(misses, begin, jac=slopes, bounds=bounds, loss=loss, f_scale=SOFT, max_nfev=most)
     pace = pace_at(solved.x)
     rows = [row for rows in simulate_all(samples, pace, felt) for row in rows]
     after = cost(samples, pace, felt)
@@ -187,14 +204,13 @@ def fit(
     return Fitted(pace, before, after, tuple(rows), dict(zip(felt, solved.x.tolist(), strict=True)))
 
 
-def _weighed(rows: Sequence[Compared]) -> Floats:
-    """Logarithmic errors of one table, whose small and large rows count as much as any other table's."""
-    errors = np.log([row.simulated / row.measured for row in rows])
+def _weights(rows: Sequence[Compared]) -> Floats:
+    """What the rows of one table count, small and large ones as much as any other table's; none that went wrong."""
     counted = ~overtaken(rows)
-    large = np.array([row.size >= LARGE for row in rows])
+    large = np.array([row.size >= LARGE for row in rows], np.bool_)
     counts = np.where(large, max(1, (large & counted).sum()), max(1, (~large & counted).sum()))
-    weighed: Floats = np.where(counted, errors / np.sqrt(counts), 0.0)
-    return weighed
+    weights: Floats = counted / counts
+    return weights
 
 
 def overtaken(rows: Sequence[Compared]) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ layer with no other table takes what the others have in common.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import fmean, median
 from typing import Any
@@ -92,6 +92,8 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
             continue
         if placed.ranks > MOST_RANKS:
             refused.append((name, f"{placed.ranks} ranks are more than the {MOST_RANKS} that are fitted"))
+        elif _is_joined(topology, placed.ranks):
+            refused.append((name, "NVLinks join its hosts, which no layer is of"))
         elif first := repeated(topology, placed, whole):
             refused.append((name, f"repeats {first}: the same run counts once"))
         elif (few := thinned(placed)).rows:
@@ -101,13 +103,21 @@ def units(tables: Sequence[Table]) -> tuple[list[TableGroup], list[tuple[str, st
             whole.append((topology, placed, name))
     groups = []
     for name, pairs in grouped.items():
-        samples, every = zip(*pairs, strict=True)
+        samples = tuple(replace(sample, share=1 / len(pairs)) for sample, _ in pairs)
         parts = layers_of(samples[0].topology)
         if parts and parts[0] is not unknown_layer("generations"):
+            every = tuple(sample for _, sample in pairs)
             groups.append(TableGroup(name, parts[0].name, parts[1].name if len(parts) > 1 else "", samples, every))
         else:
             refused.append((name, f"{samples[0].topology.name} has no layer"))
     return groups, refused
+
+
+def _is_joined(topology: Topology, ranks: int) -> bool:
+    """Whether the first so many ranks are on several hosts that NVLinks make one node."""
+    several = topology.ranks[:ranks]
+    hosts = {topology.devices[device].host for device in several}
+    return len(hosts) > 1 == len(np.unique(topology.nodes[list(several)]))
 
 
 def repeated(topology: Topology, table: Table, others: Sequence[tuple[Topology, Table, str]]) -> str:
@@ -206,9 +216,13 @@ def without(unit: TableGroup, fitted: FittedLayers) -> FittedLayers:
     return rest
 
 
-def _quantile(values: Sequence[float]) -> float:
-    """What HELD of the values do not exceed."""
-    return sorted(values)[min(len(values) - 1, math.ceil(HELD * len(values)) - 1)]
+def held_by(tables: Sequence[Sequence[float]], unseen: int = 0) -> float:
+    """What HELD of the strays do not exceed, tables counting alike, some unseen among them; 1 of none."""
+    strays = sorted((stray, 1 / len(table)) for table in tables for stray in table)
+    if not strays:
+        return 1.0
+    reached = np.cumsum([weight for _, weight in strays]) >= HELD * (len(tables) + unseen) - 1e-9
+    return math.ceil(1000 * strays[int(np.argmax(reached)) if reached.any() else -1][0]) / 1000
 
 
 def _strays(rows: Sequence[Compared]) -> dict[str, list[float]]:
@@ -226,41 +240,30 @@ Band = dict[str, float]
 
 
 def bands(left_out: Judged, strange: Judged, least: int = 2) -> dict[tuple[str, str], Band]:
-    """For each layer what most of its rows that were left out do not stray farther than, by halves of the sizes.
+    """For each layer what most of its rows that were left out do not stray farther than; its tables count alike.
 
     A layer with fewer than `least` tables has nothing to be left out of: it takes the band of a layer that is not
     known, under an empty name, from what all layers of its kind come to where nothing is known of them (`strange`).
     """
     counts = Counter(group.layer for group, _ in left_out)
-    by_layer: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for group, rows in left_out:
-        if counts[group.layer] >= least:
-            for half, strays in _strays(rows).items():
-                by_layer.setdefault(group.layer, {}).setdefault(half, []).extend(strays)
     every = {
-        layer: {half: _rounded_up(_quantile(strays)) for half, strays in band.items() if strays}
-        for layer, band in by_layer.items()
+        layer: band_of(rows for group, rows in left_out if group.layer == layer) if count >= least else {}
+        for layer, count in counts.items()
     }
-    kinds = {kind: of_another(kind, strange) for kind, _ in counts}
-    every |= {layer: kinds[layer[0]] | every.get(layer, {}) for layer in counts}
-    return every | {(kind, ""): band for kind, band in kinds.items()}
+    unknown = {(kind, ""): of_another(kind, strange) for kind, _ in counts}
+    return {layer: unknown[layer[0], ""] | band for layer, band in every.items()} | unknown
 
 
 def of_another(kind: str, strange: Judged) -> Band:
     """What one more layer of a kind would do: tables count alike, and one that nobody has seen among them."""
-    tables = [_strays(rows) for group, rows in strange if group.layer[0] == kind]
-    band = {}
-    for half in HALVES:
-        some = [table[half] for table in tables if table[half]]
-        if some:
-            strays = sorted((stray, 1 / len(table)) for table in some for stray in table)
-            reached = np.cumsum([weight for _, weight in strays]) >= HELD * (len(some) + 1) - 1e-9
-            band[half] = _rounded_up(strays[int(np.argmax(reached)) if reached.any() else -1][0])
-    return band
+    return band_of((rows for group, rows in strange if group.layer[0] == kind), unseen=1)
 
 
-def _rounded_up(stray: float) -> float:
-    return math.ceil(1000 * stray) / 1000
+def band_of(tables: Iterable[Sequence[Compared]], unseen: int = 0) -> Band:
+    """What four of five rows do not stray farther than, tables counting alike; without a half that no row is of."""
+    every = [_strays(rows) for rows in tables]
+    by_half = {half: [table[half] for table in every if table[half]] for half in HALVES}
+    return {half: held_by(some, unseen) for half, some in by_half.items() if some}
 
 
 def coverage(left_out: Judged, strange: Judged) -> dict[str, int]:

@@ -278,10 +278,10 @@ class Topology:
 
         @lru_cache(ROUTES_KEPT)
         def again(src: bytes, dst: bytes) -> Routes:
-            found = self._route(np.frombuffer(src, np.int32), np.frombuffer(dst, np.int32))
-            for part in found:
+            routes = self._route(np.frombuffer(src, np.int32), np.frombuffer(dst, np.int32))
+            for part in routes:
                 part.setflags(write=False)
-            return found
+            return routes
 
         return again
 

@@ -1,12 +1,11 @@
 """`run` takes names, texts, numbers and objects, and explains every mistake in a sentence."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cli import main
 from ops import ALGORITHMS, algorithm
 from ops.collectives import COLLECTIVES
 from ops.plan import Plan
@@ -21,7 +20,6 @@ from sim.schedule import reduce
 from sim.units import MiB, parse_size
 from tests.tables import each_row
 
-ROOT = Path(__file__).resolve().parents[2]
 RING = ALGORITHMS["allreduce.ring"]
 SWITCH = "switch:ranks=4"
 STRAGGLER = "straggler:rank=1,late=1ms"
@@ -143,9 +141,8 @@ def test_a_mistake_is_explained_in_a_sentence(case):
     assert isinstance(mistake.value, TypeError) == (kind is KindError)
 
 
-def test_the_terminal_says_the_same():
+def test_the_terminal_says_the_same(capsys):
     with pytest.raises(InputError) as mistake:
         run("allreduce.rin")
-    command = [sys.executable, "cli.py", "run", "allreduce.rin", "--machine", SWITCH, "--size", "1MiB"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (said.returncode, said.stderr.strip()) == (2, f"cli.py: {mistake.value}")
+    status = main(["run", "allreduce.rin", "--machine", SWITCH, "--size", "1MiB"])
+    assert (status, capsys.readouterr().err.strip()) == (2, f"cli.py: {mistake.value}")

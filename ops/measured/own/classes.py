@@ -4,6 +4,7 @@ The two numbers are fitted to other rows of the same table, on top of layers tha
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -16,13 +17,15 @@ from ops.measured.calibration import MOST_RANKS, thinned
 from ops.measured.comparison import MOST_RANKS as MOST_DISTANT
 from ops.measured.comparison import Compared, compare_table, halves, verdict
 from ops.measured.files import place
-from ops.measured.layers import HELD, FittedLayers, Judged, TableGroup, without
+from ops.measured.layers import Band, FittedLayers, Judged, TableGroup, band_of, held_by, without
 from ops.measured.own.baselines import NAMES, medians_of
 from ops.measured.own.fit import fit_own
 from ops.measured.rows import Table
 from sim.errors import InputError
 
 ONE_HOST, SEVERAL = "one host", "several hosts"
+OWN_LEAST = 2
+"""Set-ups of a layer from which on its band with own numbers is its own."""
 OWN_CLASSES = {"CDNA": "AMD", "PCIe": "PCIe"}
 """Generations of GPUs that are a class of their own, wherever the hosts are."""
 
@@ -65,52 +68,49 @@ def own_rows(
     return judged
 
 
-def own_bands(own: Judged, leave: str = "") -> dict[str, dict[str, float]]:
-    """How far four of five rows with own numbers stray at most, set-ups counting alike, without one of them."""
-    bands: dict[str, dict[str, float]] = {}
+def own_bands(own: Judged, leave: str = "") -> dict[str, dict[str, Band]]:
+    """How far four of five rows with own numbers stray at most, without one of the set-ups.
+
+    By kind and name of layer, of its own set-ups where it has `OWN_LEAST`; under an empty name what all of a kind do.
+    """
+    rest = [(group, rows) for group, rows in own if group.name != leave]
+    bands: dict[str, dict[str, Band]] = {}
     for kind in ("generations", "networks"):
-        some = [halves(rows) for group, rows in own if group.layer[0] == kind and group.name != leave]
-        bands[kind] = {
-            half: _quantile([[abs(math.log(r.simulated / r.measured)) for r in pair[k]] for pair in some if pair[k]])
-            for k, half in enumerate(HALVES)
-        }
+        counts = Counter(group.layer[1] for group, _ in rest if group.layer[0] == kind)
+        bands[kind] = {"": dict.fromkeys(HALVES, 1.0) | band_of(rows for group, rows in rest if group.layer[0] == kind)}
+        for name, count in counts.items():
+            if count >= OWN_LEAST:
+                bands[kind][name] = bands[kind][""] | band_of(r for group, r in rest if group.layer == (kind, name))
     return bands
 
 
-def _quantile(tables: Sequence[Sequence[float]]) -> float:
-    strays = sorted((stray, 1 / len(table)) for table in tables for stray in table)
-    reached = np.cumsum([weight for _, weight in strays]) >= HELD * len(tables) - 1e-9
-    return math.ceil(1000 * strays[int(np.argmax(reached))][0]) / 1000 if strays else 1.0
+class DistantRun(NamedTuple):
+    """A run on more hosts than its network was measured on: how many times as many, its rows, the network's band."""
+
+    times: float
+    rows: Sequence[Compared]
+    band: Band
 
 
-def a_doubling(distant: Sequence[tuple[int, int, Sequence[Compared]]], strays: dict[str, float]) -> dict[str, float]:
-    """How much the band widens with each doubling of the hosts, so that it holds four of five rows of larger runs.
-
-    `distant` has runs on more hosts than the layers were fitted to: their hosts, those measured, and their rows.
-    """
-    return {
-        half: max(
-            0.0,
-            _quantile(
-                [
-                    [
-                        (abs(math.log(row.simulated / row.measured)) - strays[half]) / math.log2(hosts / measured)
-                        for row in halves(rows)[k]
-                    ]
-                    for hosts, measured, rows in distant
-                    if halves(rows)[k]
-                ]
-            ),
-        )
-        for k, half in enumerate(HALVES)
-    }
+def a_doubling(distant: Sequence[DistantRun]) -> Band:
+    """How much bands widen with each doubling of the hosts, so that they hold four of five rows of larger runs."""
+    beyond: dict[str, list[list[float]]] = {half: [] for half in HALVES}
+    for run in distant:
+        for half, rows in zip(HALVES, halves(run.rows), strict=True):
+            strays = [abs(math.log(row.simulated / row.measured)) for row in rows]
+            beyond[half] += [[(stray - run.band[half]) / math.log2(run.times) for stray in strays]] if strays else []
+    return {half: max(0.0, held_by(tables)) for half, tables in beyond.items()}
 
 
 def bands_beside(
-    tables: Sequence[Table], groups: Sequence[TableGroup], own: Judged, kept: dict[str, dict[str, Any]]
+    tables: Sequence[Table],
+    groups: Sequence[TableGroup],
+    fitted: FittedLayers,
+    own: Judged,
+    kept: dict[str, dict[str, Any]],
 ) -> dict[str, Any]:
     """What `layers.json` keeps of bands beside those of layers: with own numbers, and how they widen with hosts."""
-    hosts, distant = hosts_of_layers(groups), list[tuple[int, int, Sequence[Compared]]]()
+    hosts, distant = hosts_of_layers(groups), list[DistantRun]()
     for table in tables:
         try:
             topology, placed, _ = place(table)
@@ -119,9 +119,10 @@ def bands_beside(
         layers, many = layers_of(topology), hosts_of(topology, placed.ranks)
         measured = hosts.get(layers[-1].name, 0) if len(layers) > 1 else 0
         if MOST_RANKS < placed.ranks <= MOST_DISTANT and many > measured > 0:
-            distant.append((many, measured, compare_table(topology, thinned(placed))[0]))
-    strays: dict[str, float] = next((entry["strays"] for name, entry in kept["networks"].items() if name == "IB"), {})
-    return {"own": own_bands(own), "hosts": hosts, "a_doubling": a_doubling(distant, strays)}
+            pace = fitted.pace(*(layer.name for layer in layers))
+            rows = compare_table(topology, thinned(placed), pace=pace)[0]
+            distant.append(DistantRun(many / measured, rows, kept["networks"][layers[-1].name]["strays"]))
+    return {"own": own_bands(own), "hosts": hosts, "a_doubling": a_doubling(distant)}
 
 
 def class_errors(left_out: Judged, own: Judged, held: dict[str, int]) -> list[ClassErrors]:
@@ -134,7 +135,7 @@ def _class(name: str, left_out: Judged, own: Judged, held: dict[str, int]) -> Cl
     stock = [(group, rows) for group, rows in left_out if name in classes_of(group)]
     with_own = [(group, rows) for group, rows in own if name in classes_of(group)]
     banded = [(group, rows) for group, rows in stock if group.name in held]
-    own_held = [_held(rows, own_bands(own, group.name)[group.layer[0]]) / len(rows) for group, rows in with_own if rows]
+    own_held = [_held(rows, _own_band(own, group)) / len(rows) for group, rows in with_own if rows]
     return ClassErrors(
         name,
         len(stock),
@@ -147,6 +148,13 @@ def _class(name: str, left_out: Judged, own: Judged, held: dict[str, int]) -> Cl
     )
 
 
+def _own_band(own: Judged, group: TableGroup) -> Band:
+    """The band of a set-up with own numbers as it is without it."""
+    kind, name = group.layer
+    bands = own_bands(own, group.name)[kind]
+    return bands.get(name, bands[""])
+
+
 def _of_others(groups: Sequence[TableGroup]) -> dict[str, tuple[float | None, float | None]]:
     every = [medians_of(group) for group in groups]
     pairs = {name: [one[name] for one in every] for name in NAMES}
@@ -155,7 +163,7 @@ def _of_others(groups: Sequence[TableGroup]) -> dict[str, tuple[float | None, fl
     }
 
 
-def _held(rows: Sequence[Compared], band: dict[str, float]) -> int:
+def _held(rows: Sequence[Compared], band: Band) -> int:
     return sum(
         abs(math.log(row.simulated / row.measured)) <= band[half]
         for half, some in zip(HALVES, halves(rows), strict=True)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -10,9 +11,10 @@ from ops.libraries.nccl.layers import HALVES, NETWORK_UNTOLD, family_of
 from ops.libraries.nccl.own.band import bands_at
 from ops.libraries.nccl.own.pace import Pace
 from ops.measured.accuracy import OURS, Cell, published
-from ops.measured.calibration import cost
+from ops.measured.calibration import NETWORK, Sample, cost, fit
 from ops.measured.comparison import Compared, compare_table
 from ops.measured.layers import TableGroup, bands, coverage, inside
+from ops.measured.own.classes import own_bands
 from ops.measured.rivals import rivals
 from ops.measured.rows import Measured, Table
 from sim.errors import InputError
@@ -99,6 +101,32 @@ def test_a_band_holds_four_of_five_rows():
     assert bands(pairs, strange)["generations", "Hopper"] == {"from_1MiB": pytest.approx(0.096)}
     assert inside(pairs, strange) == pytest.approx(0.8)
     assert Pace().ends == 0
+
+
+def test_a_table_of_many_rows_counts_as_one():
+    small = [table_of("Hopper", name, [0.1] * 5) for name in "abcd"]
+    pairs = [*small, table_of("Hopper", "e", [0.9] * 100)]
+    assert bands(pairs, pairs)["generations", "Hopper"] == {"from_1MiB": pytest.approx(0.096)}
+    own = own_bands([*pairs, table_of("CDNA", "f", [0.2])])["generations"]
+    assert own["Hopper"]["from_1MiB"] == pytest.approx(0.096)
+    assert own["Hopper"]["below_1MiB"] == 1.0  # as no row is of it
+    assert own[""]["from_1MiB"] == pytest.approx(0.183)
+    assert "CDNA" not in own
+
+
+def test_tables_of_one_set_up_count_as_one_together():
+    machine = build("dgx_h100:hosts=2")
+    rows = tuple(Measured("allreduce", 16, size, time) for size, time in ((1024, 40e-6), (64 * MiB, 480e-6)))
+    table, other = (Table("it.txt", "nccl-tests", some, 16) for some in (rows, rows[:1]))
+    far = Sample(machine, replace(other, rows=(replace(rows[0], seconds=90e-6),)))
+    few = {key: NETWORK[key] for key in ("net_hop", "net")}
+    once = fit([Sample(machine, table), far], priors=few, rounds=3)
+    thrice = fit([*[Sample(machine, table, share=1 / 3)] * 3, far], priors=few, rounds=3)
+    assert thrice.strays == pytest.approx(once.strays, rel=1e-3)
+    assert thrice.after == pytest.approx(once.after)
+    assert fit([*[Sample(machine, table)] * 3, far], priors=few, rounds=3).strays != pytest.approx(
+        once.strays, rel=0.05
+    )
 
 
 def test_a_network_with_one_table_is_as_far_off_as_networks_that_are_not_known():

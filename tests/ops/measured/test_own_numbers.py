@@ -58,7 +58,7 @@ def test_a_table_of_one_host_tells_its_links():
 def test_a_third_number_needs_rows_that_support_it():
     machine, table = build("dgx_a100"), measured_on("dgx_a100", 8, "link_hop_2us,link_share_0.5")
     assert fit_own([(machine, table)], 3).dropped == ("start",)
-    late = measured_on("dgx_a100", 8, "link_hop_2us,start_30us")
+    late = measured_on("dgx_a100", 8, "link_hop_2us,start_15us")
     assert fit_own([(machine, late)], 3).numbers.start > 1e-6
     with pytest.raises(InputError, match="too few for 4 numbers: give at least 20"):
         fit_own([(machine, replace(table, rows=table.rows[:9]))], 4)

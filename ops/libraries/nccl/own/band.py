@@ -56,7 +56,8 @@ def band_at(topology: Topology, size: float, ranks: int = 0) -> float | None:
     half, hosts = HALVES[size >= LARGE], hosts_of(topology, ranks)
     own, kept = of_machine(topology), bands_kept()
     if own and own.bears_on(several_hosts=hosts > 1):
-        stray, least = kept["own"]["networks" if hosts > 1 else "generations"][half], own.hosts or 2
+        bands = kept["own"]["networks" if hosts > 1 else "generations"]
+        stray, least = bands.get(family.layers[-1].name, bands[""])[half], own.hosts or 2
     else:
         usual = family.layers[-1].strays.get(half)
         if usual is None:
