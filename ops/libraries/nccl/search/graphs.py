@@ -14,7 +14,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ops.libraries.nccl.releases import RELEASES
-from ops.libraries.nccl.search.system import PathType, System
+from ops.libraries.nccl.search.system import Edge, Path, PathType, System
+from sim.topology import DeviceKind
+
+NO_LINK, HOPS = -2, -1
+"""Behind what is left of the links of a system: less than nothing, for a link that is not there, and hops so far."""
 
 
 class Pattern(IntEnum):
@@ -67,45 +71,74 @@ class SystemViews:
     def __init__(self, system: System) -> None:
         self.system, self.gpus, self.nets = system, system.gpus, system.nets
         self.has_switch = bool(system.of_kind("NVS")) and system.newest
+        self.any_shape = not system.rules.is_since("2.8")
         self.place = {gpu: k for k, gpu in enumerate(system.gpus)}
         self.inside = [kind != "NIC" for kind in system.kinds]
         self.ways = [[system.path(a, b) for b in range(len(system.kinds))] for a in range(len(system.kinds))]
         self.ports = {net: min(system.edges[e].bandwidth for e in system.out[net]) for net in system.nets}
         self.card_of = system.card_of
         self.on_card = {net: [k for k in system.nets if self.card_of[k] == self.card_of[net]] for net in system.nets}
-        self._ranked: dict[tuple[int, int, tuple[int, ...]], list[int]] = {}
+        self._pcie = [system.pcie.get(gpu, (NO_LINK, NO_LINK)) for gpu in system.gpus]
+        self._ranked: dict[tuple[int, ...], list[int]] = {}
+        self._fewest: dict[tuple[DeviceKind, DeviceKind], int] = {}
         self._nets: dict[tuple[int, int], list[int]] = {}
         self._closest: dict[int, list[int]] = {}
 
-    def score(self, gpu: int, peer: int) -> tuple[int, int]:
-        """How good a way between two GPUs is: GB/s, then links; the least is best."""
-        path = self.ways[gpu][peer]
-        return -(path.bandwidth // 1000), len(path.links)
+    @cached_property
+    def links(self) -> list[Edge]:
+        """Links out of the GPUs."""
+        return [self.system.edges[e] for gpu in self.gpus for e in self.system.out[gpu]]
+
+    @cached_property
+    def wires(self) -> list[int]:
+        """MB/s of the widest port of every card."""
+        ports: dict[int, int] = {}
+        for net, port in self.ports.items():
+            ports[self.card_of[net]] = max(port, ports.get(self.card_of[net], 0))
+        return [*ports.values()]
+
+    @cached_property
+    def scores(self) -> dict[int, dict[int, tuple[int, int]]]:
+        """How good a way from a GPU to another is: GB/s, then links; the least is best."""
+
+        def score(path: Path) -> tuple[int, int]:
+            return -(path.bandwidth // 1000), len(path.links)
+
+        return {gpu: {peer: score(self.ways[gpu][peer]) for peer in self.gpus} for gpu in self.gpus}
+
+    def fewest_hops(self, start: DeviceKind, end: DeviceKind) -> int:
+        """Links of the shortest path between devices of two kinds."""
+        if (start, end) not in self._fewest:
+            starts, ends = self.system.of_kind(start), self.system.of_kind(end)
+            counts = (len(self.ways[a][b].links) for a in starts for b in ends if a != b)
+            self._fewest[start, end] = min(filter(None, counts), default=0)
+        return self._fewest[start, end]
 
     def ranked(self, gpu: int, net: int, left: Sequence[int]) -> list[int]:
         """Other GPUs by bandwidth to the NIC that a channel goes back to, if any, then by that to this GPU.
 
         `left` has what is left of every link: between GPUs as near to the NIC, that of their PCIe links decides.
         """
-        pcie = () if net < 0 else tuple(self.left_of_pcie(peer, left) for peer in self.gpus)
-        if (gpu, net, pcie) not in self._ranked:
-            gpus = self.gpus
+        pcie = [] if net < 0 else [left[a] // 1000 if left[a] < left[b] else left[b] // 1000 for a, b in self._pcie]
+        key = gpu, net, *pcie
+        if key not in self._ranked:
+            gpus, scores = self.gpus, self.scores[gpu]
             start, n = gpus.index(gpu), len(gpus)
+            ways = self.ways[net] if net >= 0 else []
 
-            def score(peer: int) -> tuple[int, ...]:
-                inside = (*self.score(gpu, peer), (gpus.index(peer) - start) % n)
-                if net < 0:
-                    return inside
-                back = self.ways[net][peer]
-                return (-(back.bandwidth // 1000), -pcie[self.place[peer]], len(back.links), *inside)
+            def score(place: int) -> tuple[int, ...]:
+                peer = gpus[place]
+                inside = (*scores[peer], (place - start) % n)
+                back = ways[peer] if ways else None
+                return (-(back.bandwidth // 1000), -pcie[place], len(back.links), *inside) if back else inside
 
-            joined = (peer for peer in gpus if peer != gpu and self.ways[gpu][peer].links)
-            self._ranked[gpu, net, pcie] = sorted(joined, key=score)
-        return self._ranked[gpu, net, pcie]
+            joined = (place for place in range(n) if place != start and self.ways[gpu][gpus[place]].links)
+            self._ranked[key] = [gpus[place] for place in sorted(joined, key=score)]
+        return self._ranked[key]
 
     def left_of_pcie(self, gpu: int, left: Sequence[int]) -> int:
         """GB/s that are left of a GPU's PCIe link; -1 without one (gpuPciBw)."""
-        return min((left[edge] // 1000 for edge in self.system.pcie.get(gpu, ())), default=-1)
+        return min(left[edge] // 1000 for edge in self._pcie[self.place[gpu]])
 
     def nets_of(self, farthest: PathType, gpu: int = -1) -> list[int]:
         """NICs to try, of a GPU or of all (-1), up to a type (ncclTopoSelectNets)."""
@@ -162,28 +195,6 @@ class SystemViews:
 
     def _hops(self, net: int, gpu: int) -> int:
         return len(self.ways[net][gpu].links)
-
-    def most(self, at: ChannelGraph) -> int:
-        """Channels that an attempt has at most: the NICs, and the links of the GPUs, carry no more."""
-        system, n = self.system, len(self.gpus)
-        links = (system.edges[e] for gpu in self.gpus for e in system.out[gpu])
-        out = sum(link.bandwidth // int(at.bw_intra) for link in links if link.type <= at.type_intra)
-        ports = {self.card_of[net]: port for net, port in self.ports.items()}
-        wires = sum(port // max(1, whole(at.bw_inter)) for port in ports.values()) if system.inter else at.most
-        sent = n if at.pattern == Pattern.RING and not system.inter else n - 1
-        return min(at.most, wires, out // sent if sent else at.most)
-
-    @cached_property
-    def fewest_hops(self) -> int:
-        """Links that a ring crosses at least."""
-        ways = [[self.ways[a][b] for a in some for b in others if a != b] for some, others in self._stretches]
-        least = [min((len(path.links) for path in paths if path.links), default=0) for paths in ways]
-        return sum(least) + least[0] * (len(self.gpus) - 2 + (not self.system.inter))
-
-    @property
-    def _stretches(self) -> list[tuple[list[int], list[int]]]:
-        between = [(self.nets, self.gpus), (self.gpus, self.nets)] if self.system.inter else []
-        return [(self.gpus, self.gpus), *between]
 
 
 def _turned(nets: list[int], times: int) -> list[int]:

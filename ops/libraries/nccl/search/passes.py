@@ -12,6 +12,7 @@ from functools import lru_cache
 from ops.libraries.nccl.releases import RELEASES
 from ops.libraries.nccl.search.attempts import STEPS, STEPS_SAME, SearchAttempt
 from ops.libraries.nccl.search.graphs import Channel, ChannelGraph, Pattern, SystemViews
+from ops.libraries.nccl.search.limits import limits_of
 from ops.libraries.nccl.search.system import CAPABILITY, PathType, System
 
 SLOWEST = 100
@@ -69,8 +70,16 @@ class _Pass:
     best: ChannelGraph = field(init=False)
     at: ChannelGraph = field(init=False)
     steps: int = field(init=False)
-    seen: dict[ChannelGraph, int] = field(default_factory=dict)
-    """Steps left by attempts over the same paths: one like it finds nothing better."""
+    seen: dict[ChannelGraph, ChannelGraph] = field(default_factory=dict)
+    """Attempts over the same paths: one like it finds nothing better."""
+    left: dict[ChannelGraph, int] = field(default_factory=dict)
+    """Steps left by attempts, but for those that were skipped or cut short, as they find nothing better."""
+    ends: bool = False
+    """Whether too few steps ended the search when they were last counted."""
+    taken: int = 0
+    """Steps of attempts that `steps` does not count yet."""
+    owed: list[ChannelGraph] = field(default_factory=list)
+    """Attempts whose steps left are not known yet: they are made where these steps may matter."""
 
     def __post_init__(self) -> None:
         system, is_heads = self.system, self.pattern == Pattern.NVLS
@@ -97,7 +106,6 @@ class _Pass:
             self.most,
         )
         self.speeds, self.views = _speeds(system), SystemViews(system)
-        self.bounded = self.pattern == Pattern.RING
         n = len(system.gpus)
         total = system.total * (n / (n - 1) if n > 1 and self.pattern != Pattern.RING else 1)
         total = total if self.system.newest else math.inf
@@ -109,48 +117,57 @@ class _Pass:
     def run(self) -> None:
         """Make attempts until nothing better is possible."""
         while True:
-            left = self._attempted()
-            if self._is_perfect(left) or not self._moves_on(left):
+            made = self._attempted()
+            if made is None or self._is_perfect(made) or not self._moves_on(made):
                 return
 
-    def _is_perfect(self, left: int) -> bool:
+    def _is_perfect(self, made: ChannelGraph) -> bool:
         """Whether nothing better is possible."""
         count, speed = len(self.best.channels), self.best.bw_inter
         if not self.system.rules.is_since("2.8"):
             return count == self.best.most and speed == self.system.widest
-        return left == -1 or count * speed >= self.system.total
+        return self.left.get(made) == -1 or count * speed >= self.system.total
 
-    def _attempted(self) -> int:
-        """Make an attempt, and return the steps it left."""
-        intra = max((kind for kind in self.types_intra if kind <= self.at.type_intra), default=PathType.LOC)
-        inter = max((kind for kind in self.types_between if kind <= self.at.type_inter), default=PathType.LOC)
-        alike = replace(self.at, type_intra=intra, type_inter=inter)
-        self.steps -= STEPS_SAME if self.at.same else STEPS
+    def _attempted(self) -> ChannelGraph | None:
+        """Make an attempt, unless it can find nothing better, and return the one whose steps count for it.
+
+        None where no steps are left for it.
+        """
+        at = self.at
+        intra = max((kind for kind in self.types_intra if kind <= at.type_intra), default=PathType.LOC)
+        inter = max((kind for kind in self.types_between if kind <= at.type_inter), default=PathType.LOC)
+        alike = replace(at, type_intra=intra, type_inter=inter)
         any_speed = replace(alike, bw_intra=0, bw_inter=0)
-        repeated = alike in self.seen or (any_speed in self.seen and not self._may_improve())
-        if not repeated:
-            self.best, left = SearchAttempt(self.views, self.at, self.best, bounded=self.bounded).run()
-            self.seen[alike] = self.seen[any_speed] = left
-        return self.seen.get(alike, self.seen[any_speed])
+        self.taken += STEPS_SAME if at.same else STEPS
+        if alike in self.seen:
+            return self.seen[alike]
+        limits = limits_of(self.views, at)
+        may_improve = limits.may_improve(at, self.best, any_shape=self.views.any_shape)
+        if any_speed in self.seen and not may_improve and at.pattern == Pattern.RING:
+            return self.seen[any_speed]
+        if may_improve and limits.most >= at.least:
+            if self._is_out_of_steps():
+                return None
+            self.best, left = SearchAttempt(self.views, at, self.best, limits).run()
+            if left is not None:
+                self.left[at] = left
+        self.seen[alike] = self.seen[any_speed] = at
+        return at
 
-    def _may_improve(self) -> bool:
-        """Whether the attempt may find more bandwidth than there is, or as much with fewer hops."""
-        at, best = self.at, self.best
-        if not self.bounded:
-            return True
-        most, carried = self.views.most(at), len(best.channels) * best.bw_intra
-        fewer = at.cross_nic == best.cross_nic and best.hops > most * self.views.fewest_hops
-        return most * at.bw_intra > carried or (fewer and most * at.bw_intra == carried)
+    def _left_by(self, at: ChannelGraph) -> int:
+        """Steps left by an attempt that finds nothing better."""
+        if at not in self.left:
+            self.left[at] = SearchAttempt(self.views, at, self.best).run()[1] or 0
+        return self.left[at]
 
-    def _moves_on(self, left: int) -> bool:
+    def _moves_on(self, made: ChannelGraph) -> bool:
         """Set the next attempt: other channels, a simpler tree, longer paths, another NIC, less speed."""
         at, best, system = self.at, self.best, self.system
         if at.same and not (self.system.newest and system.amd_cpu and at.type_intra == PathType.SYS):
             self.at = replace(at, same=False)
             return True
         at = replace(at, same=self.nearest.same)
-        self.steps = self.steps + left if left >= 0 else RELEASES[system.rules.release].steps
-        if self.steps < 0 and (best.channels or not system.rules.is_since("2.8")):
+        if not self._gives_back(made):
             return False
         simpler = system.capability >= 90 and self.system.newest
         if simpler and at.pattern == Pattern.BALANCED_TREE:
@@ -179,6 +196,26 @@ class _Pass:
             self.at = replace(at, cross_nic=RELEASES[system.rules.release].cross_again)
             return True
         return self._slows_down(replace(at, cross_nic=self.nearest.cross_nic))
+
+    def _gives_back(self, made: ChannelGraph) -> bool:
+        """Count the steps of an attempt, and whether there may be some for another."""
+        left = self.left.get(made)
+        if left == -1:
+            if self._is_out_of_steps():
+                return False
+            self.steps, self.taken, self.owed = RELEASES[self.system.rules.release].steps, 0, []
+            return True
+        self.steps, self.taken = self.steps - self.taken + (left or 0), 0
+        self.ends = bool(self.best.channels) or self.views.any_shape
+        if left is None:
+            self.owed.append(made)
+        return bool(self.owed) or not self._is_out_of_steps()
+
+    def _is_out_of_steps(self) -> bool:
+        """Whether the attempts before this one, or before its like with channels alike, ended the search."""
+        while self.ends and self.steps < 0 and self.owed:
+            self.steps += self._left_by(self.owed.pop())
+        return self.ends and self.steps < 0
 
     def _farther(self, kind: PathType) -> PathType:
         """The next type of path that the release knows."""
@@ -227,7 +264,7 @@ def _faster(first: _Pass, best: ChannelGraph) -> ChannelGraph:
     if best.pattern == Pattern.RING and not RELEASES[first.system.rules.release].raises_rings:
         return best
     at = replace(best, bw_intra=speeds[index], bw_inter=speeds[index], least=len(best.channels), channels=())
-    left = -1
+    left: int | None = -1
     while left != 0 and index > 0:
         heads = best.pattern == Pattern.NVLS
         if best.pattern == Pattern.RING:
@@ -240,6 +277,8 @@ def _faster(first: _Pass, best: ChannelGraph) -> ChannelGraph:
         else:
             break
         index -= 1
+        if limits_of(first.views, at).most < at.least:  # nor is there one at a higher speed
+            break
         best, left = SearchAttempt(first.views, at, best).run()
     return best
 

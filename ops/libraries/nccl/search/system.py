@@ -308,7 +308,7 @@ class System:
     def pcie(self) -> dict[int, tuple[int, ...]]:
         """The PCIe link of every GPU that has one, up and down."""
         up = ((gpu, next((i for i in self.out[gpu] if self.edges[i].type == PathType.PIX), -1)) for gpu in self.gpus)
-        return {gpu: (edge, self.back[edge]) for gpu, edge in up if edge >= 0}
+        return {gpu: (edge, self.back[edge]) for gpu, edge in up if edge >= 0 and self.back[edge] >= 0}
 
 
 def _merged(one: PathType, other: PathType) -> PathType:
