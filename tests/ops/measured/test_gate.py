@@ -21,26 +21,24 @@ from tests.tables import each_row
 
 DATA = Path(__file__).parents[2] / "data" / "nccl-tests"
 NUMBERS = {
-    "gcp-a3-high-2n-allgather-run2": "share_0.548,hosts_2",
-    "gcp-a3-mega-2n-allgather": "hop_35.38us,share_0.9378,hosts_2",
-    "gcp-a3-ultra-2n-allgather": "hop_20.06us,share_0.8565,hosts_2",
-    "gcp-a4-b200-2n-allreduce": "share_0.9298,hosts_2",
-    "202-aac11-mi325x-2n-4n-8n-roce-ring-allreduce": "share_0.8816,hosts_2",
-    "azure-ndv4-2n-ib-allreduce": "hop_2.781us,share_0.9108,hosts_2",
-    "dgxa100-2n-ring-allreduce": "hop_2.289us,share_0.9392,hosts_2",
-    "nebius-h100-2n-ib-allreduce": "hop_3.311us,share_0.9582,hosts_2",
-    "oci-a100-2n-allreduce": "share_0.9488,hosts_2",
-    "oci-mi300x-2n-allreduce": "share_0.9017,hosts_2",
+    "gcp-a3-ultra-2n-allgather": "hop_19.55us,share_0.8459,hosts_2",
+    "aws-p5-2n-allreduce": "hop_25.03us,share_0.9473,hosts_2",
+    "azure-ndv4-2n-ib-allreduce": "hop_1.92us,share_0.9019,hosts_2",
+    "alps-gh200-2n-slingshot-allreduce": "hop_3.276us,share_0.8733,hosts_2",
+    "dgxa100-2n-ring-allreduce": "hop_2.503us,share_0.93,hosts_2",
+    "oci-a100-2n-allreduce": "share_0.949,hosts_2",
+    "oci-mi300x-2n-allreduce": "share_0.9019,hosts_2",
+    "gcp-a4-b200-2n-allreduce": "share_0.9293,hosts_2",
+    "nebius-h100-2n-ib-allreduce": "hop_2.694us,share_0.949,hosts_2",
+    "201-aws-p5-2n-4n-8n-efa": "share_0.8441,hosts_4",
 }
-"""Published tables, and about what `calibrate` fits to each; chosen after it was seen which pass."""
-SPARED = {"gcp-a3-high-2n-allgather-run2": 1.0, "gcp-a3-mega-2n-allgather": 1.33}
-"""How many times as long the largest size takes with all NICs on one socket, where that stays inside the band.
+"""The first ten tables, by the names of their files, whose hosts have a NIC over RDMA for each of several GPUs.
 
-The first has four NICs, which reach 13.7 GB/s each over TCPX; GPUs of the second reach them over NVLink (PXN), and its
-band is wide.
+Beside them what `calibrate` fits to each. NICs that TCP or their number makes slower than what crosses between sockets
+(A3 High and Mega, p4d) take as long wherever they are.
 """
-ROWS = 6
-"""Sizes of each half that are looked at: others change nothing but the time it takes."""
+ROWS = 10
+"""Sizes of each half that are looked at, at most: with six, too few of p5's are as large as half its NICs slow down."""
 
 
 @cache
@@ -96,11 +94,7 @@ def test_healthy_tables_pass_and_degraded_ones_fail(name):
     own = calibrated(machine, NUMBERS[name])
     assert not gate([(own, table)]).failed
     assert gate([(own, degraded(name, edited(machine, half_the_nics(machine))))]).failed
-    moved = degraded(name, edited(machine, nics_on_one_socket(machine)))
-    if name in SPARED:
-        assert moved.rows[-1].seconds == pytest.approx(SPARED[name] * table.rows[-1].seconds, rel=0.05)
-    else:
-        assert gate([(own, moved)]).failed
+    assert gate([(own, degraded(name, edited(machine, nics_on_one_socket(machine))))]).failed
     slow = degraded(name, machine, "straggler:rank=3,slower=4")
     found = gate([(own, slow)])
     assert found.failed
