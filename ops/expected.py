@@ -125,7 +125,7 @@ def expected(
     Examples
     --------
     >>> expected("dgx_h100", "allreduce", "64MiB")[0]
-    <ExpectedRow allreduce 64 MiB on 8 ranks: 333.1 µs within 9%, busbw 352.6 GB/s, by GPU0 -> NVS0>
+    <ExpectedRow allreduce 64 MiB on 8 ranks: 334.2 µs within 7%, busbw 351.4 GB/s, by GPU0 -> NVS0>
     """
     plan, topology = placed_plan(Plan(ranks=ranks, calibration=calibration), machine)
     return tuple(rows_of(plan, topology, _listed(collectives), _sizes(sizes)))
