@@ -247,7 +247,7 @@ def bands(left_out: Judged, strange: Judged, least: int = 2) -> dict[tuple[str, 
     """
     counts = Counter(group.layer for group, _ in left_out)
     every = {
-        layer: band_of(rows for group, rows in left_out if group.layer == layer) if count >= least else {}
+        layer: pooled_band(rows for group, rows in left_out if group.layer == layer) if count >= least else {}
         for layer, count in counts.items()
     }
     unknown = {(kind, ""): of_another(kind, strange) for kind, _ in counts}
@@ -256,10 +256,10 @@ def bands(left_out: Judged, strange: Judged, least: int = 2) -> dict[tuple[str, 
 
 def of_another(kind: str, strange: Judged) -> Band:
     """What one more layer of a kind would do: tables count alike, and one that nobody has seen among them."""
-    return band_of((rows for group, rows in strange if group.layer[0] == kind), unseen=1)
+    return pooled_band((rows for group, rows in strange if group.layer[0] == kind), unseen=1)
 
 
-def band_of(tables: Iterable[Sequence[Compared]], unseen: int = 0) -> Band:
+def pooled_band(tables: Iterable[Sequence[Compared]], unseen: int = 0) -> Band:
     """What four of five rows do not stray farther than, tables counting alike; without a half that no row is of."""
     every = [_strays(rows) for rows in tables]
     by_half = {half: [table[half] for table in every if table[half]] for half in HALVES}

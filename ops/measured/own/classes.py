@@ -17,7 +17,7 @@ from ops.measured.calibration import MOST_RANKS, thinned
 from ops.measured.comparison import MOST_RANKS as MOST_DISTANT
 from ops.measured.comparison import Compared, compare_table, halves, verdict
 from ops.measured.files import place
-from ops.measured.layers import Band, FittedLayers, Judged, TableGroup, band_of, held_by, without
+from ops.measured.layers import Band, FittedLayers, Judged, TableGroup, held_by, pooled_band, without
 from ops.measured.own.baselines import NAMES, medians_of
 from ops.measured.own.fit import fit_own
 from ops.measured.rows import Table
@@ -77,10 +77,12 @@ def own_bands(own: Judged, leave: str = "") -> dict[str, dict[str, Band]]:
     bands: dict[str, dict[str, Band]] = {}
     for kind in ("generations", "networks"):
         counts = Counter(group.layer[1] for group, _ in rest if group.layer[0] == kind)
-        bands[kind] = {"": dict.fromkeys(HALVES, 1.0) | band_of(rows for group, rows in rest if group.layer[0] == kind)}
+        bands[kind] = {
+            "": dict.fromkeys(HALVES, 1.0) | pooled_band(rows for group, rows in rest if group.layer[0] == kind)
+        }
         for name, count in counts.items():
             if count >= OWN_LEAST:
-                bands[kind][name] = bands[kind][""] | band_of(r for group, r in rest if group.layer == (kind, name))
+                bands[kind][name] = bands[kind][""] | pooled_band(r for group, r in rest if group.layer == (kind, name))
     return bands
 
 
@@ -97,8 +99,9 @@ def a_doubling(distant: Sequence[DistantRun]) -> Band:
     beyond: dict[str, list[list[float]]] = {half: [] for half in HALVES}
     for run in distant:
         for half, rows in zip(HALVES, halves(run.rows), strict=True):
-            strays = [abs(math.log(row.simulated / row.measured)) for row in rows]
-            beyond[half] += [[(stray - run.band[half]) / math.log2(run.times) for stray in strays]] if strays else []
+            if rows and half in run.band:
+                strays = [abs(math.log(row.simulated / row.measured)) for row in rows]
+                beyond[half].append([(stray - run.band[half]) / math.log2(run.times) for stray in strays])
     return {half: max(0.0, held_by(tables)) for half, tables in beyond.items()}
 
 
