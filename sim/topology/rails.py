@@ -80,14 +80,16 @@ def _router(host: Topology, joined: Topology, hosts: int, nics: list[int]) -> Ro
         network = pack(np.stack(columns, axis=1).astype(np.int32))
         return chain(local(h, i, nic_at[up]), network, local(g, nic_at[down], j))
 
+    covered = np.concatenate([np.tile(inside, hosts), np.zeros(len(joined.devices) - hosts * per_host, np.bool_)])
+    between = with_fallback(joined, across, covered)
+
     def route(src: Ints, dst: Ints) -> Routes:
         h, g = src // per_host, dst // per_host
-        same = h == g
+        same = (h == g) & (h < hosts)  # what follows the hosts are switches
         near = local(h[same], src[same] % per_host, dst[same] % per_host)
-        return merge(same, near, across(src[~same], dst[~same]))
+        return merge(same, near, between(src[~same], dst[~same]))
 
-    covered = np.concatenate([np.tile(inside, hosts), np.zeros(len(joined.devices) - hosts * per_host, np.bool_)])
-    return with_fallback(joined, route, covered)
+    return route
 
 
 def _own_nics(host: Topology, nics: list[int]) -> Ints:

@@ -221,6 +221,17 @@ def test_closed_forms_with_a_say_among_equals_are_as_short_as_the_shortest(spec)
             assert at == b
 
 
+def test_hosts_on_rails_route_within_themselves_as_one_host_alone():
+    host, joined = build("dgx_h100"), build("dgx_h100:hosts=3")
+    n, links = len(host.devices), len(host.links)
+    src, dst = np.repeat(np.int32(host.ranks), n), np.tile(np.arange(n, dtype=np.int32), len(host.ranks))
+    alone = host.routes(src, dst)
+    for h in range(3):
+        within = joined.routes(src + h * n, dst + h * n)
+        assert within.offsets.tolist() == alone.offsets.tolist()
+        assert within.links.tolist() == (alone.links + h * links).tolist()
+
+
 def test_a_million_pairs_on_a_switch_are_routed_at_once():
     machine = build("switch:ranks=1024")
     src, dst = np.divmod(np.arange(1 << 20, dtype=np.int32), 1024)
