@@ -88,12 +88,12 @@ def aws_p6() -> Server:
 
 
 @called("p6-b300", "p6-b300.48xlarge")
-@server(BLACKWELL, NVLINK_NIC, nic=100 * GBps)
+@server(BLACKWELL, pcie=96 * GBps, nic=100 * GBps)
 @titled("AWS p6-b300")
 def aws_p6_b300() -> Server:
     """AWS p6-b300: 8 B300 with 18 NVLinks each on NVSwitch, 800 Gbit/s of EFA per GPU.
 
-    Two NICs of 400 Gbit/s per GPU count as one here. By AWS's page of the instance.
+    Two NICs of 400 Gbit/s per GPU count as one here. By AWS's page of the instance; `pcie` is gen6 as on a DGX B300.
     """
     return Server(_eight(8), all_to_all(8, 18))
 
