@@ -155,7 +155,7 @@ def fit(
     """The pace nearest to the samples and to what is published; factors without a prior stay as `start` has them.
 
     Left out are factors that none of the samples feels: a network's where all ranks are on one host. `near` are strays
-    of a fit to almost the same samples, from which half the rounds suffice.
+    of a fit to these samples and one more, from which the fewer rounds suffice the more samples there are.
     """
     from scipy.optimize import least_squares  # a quarter of a second that only fits need
 
@@ -192,7 +192,7 @@ def fit(
     units = np.eye(len(felt))
     bounds = np.array([[_stray(prior, end) for prior in felt.values()] for end in (0, 1)])
     begin = np.clip([(near or {}).get(key, 0.0) for key in felt], bounds[0] + INSIDE, bounds[1] - INSIDE)
-    most = rounds if near is None else rounds // 2
+    most = rounds if near is None else max(2, rounds // len(samples))
     simulated = zip(samples, simulate_all(samples, pace_at(begin), felt), strict=True)
     counts = np.full(len(felt), sum(sample.share for sample in samples))
     weights = np.concatenate([*(sample.share * _weights(rows) for sample, rows in simulated), counts])
