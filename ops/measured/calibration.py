@@ -155,7 +155,7 @@ def fit(
     """The pace nearest to the samples and to what is published; factors without a prior stay as `start` has them.
 
     Left out are factors that none of the samples feels: a network's where all ranks are on one host. `near` are strays
-    of a fit to these samples and one more, from which the fewer rounds suffice the more samples there are.
+    of a fit to these samples and one more; the more samples there are, the fewer rounds it takes from there.
     """
     from scipy.optimize import least_squares  # a quarter of a second that only fits need
 

@@ -85,7 +85,7 @@ def _router(host: Topology, joined: Topology, hosts: int, nics: list[int]) -> Ro
 
     def route(src: Ints, dst: Ints) -> Routes:
         h, g = src // per_host, dst // per_host
-        same = (h == g) & (h < hosts)  # what follows the hosts are switches
+        same = (h == g) & (h < hosts)  # devices after the hosts are switches
         near = local(h[same], src[same] % per_host, dst[same] % per_host)
         return merge(same, near, between(src[~same], dst[~same]))
 
